@@ -1,5 +1,7 @@
 // Finds `/* hone {...} */`: walks the source as a C++ lexer does, so that one inside a string or a
 // line comment does not count.
+#include <algorithm>
+
 #include "candidates/source_scan.h"
 #include "candidates/task_reader.h"
 
@@ -25,6 +27,16 @@ std::optional<TaskComment> find_task_comment(std::string_view text) {
     at = next > at ? next : at + 1;
   }
   return std::nullopt;
+}
+
+std::string without_task_comment(std::string_view source) {
+  std::string result(source);
+  if (const auto comment = find_task_comment(source)) {
+    result.erase(comment->comment_begin, comment->comment_end - comment->comment_begin);
+  }
+  result.erase(0, std::min(result.find_first_not_of(" \t\r\n"), result.size()));
+  if (!result.ends_with('\n')) result += '\n';
+  return result;
 }
 
 }  // namespace hone

@@ -37,5 +37,7 @@ struct TaskComment {
   std::size_t comment_begin = 0, comment_end = 0;
 };
 [[nodiscard]] std::optional<TaskComment> find_task_comment(std::string_view text);
+/// Source without its task comment and the blank lines before what follows; ends in a newline.
+[[nodiscard]] std::string without_task_comment(std::string_view source);
 
 }  // namespace hone

@@ -1,5 +1,6 @@
 #include "candidates/export/export.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -7,21 +8,20 @@
 
 namespace hone {
 
-std::optional<ExportFormat> parse_export_format(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, ExportFormat>, 5> kNames = {
-      {{"cu", ExportFormat::kCu},
-       {"hpp", ExportFormat::kHpp},
-       {"torch", ExportFormat::kTorch},
-       {"cupy", ExportFormat::kCupy},
-       {"json", ExportFormat::kJson}}};
-  for (const auto& [name, format] : kNames) {
-    if (name == text) return format;
-  }
-  return std::nullopt;
+std::span<const ExportFormatName> export_formats() {
+  static constexpr std::array<ExportFormatName, 5> kFormats = {
+      {{"cu", ".cu", ExportFormat::kCu},
+       {"hpp", ".hpp", ExportFormat::kHpp},
+       {"torch", ".py", ExportFormat::kTorch},
+       {"cupy", ".py", ExportFormat::kCupy},
+       {"json", ".json", ExportFormat::kJson}}};
+  return kFormats;
 }
 
-bool is_cpp(ExportFormat format) {
-  return format == ExportFormat::kCu || format == ExportFormat::kHpp;
+std::optional<ExportFormat> parse_export_format(std::string_view text) {
+  const auto found = std::ranges::find(export_formats(), text, &ExportFormatName::name);
+  if (found == export_formats().end()) return std::nullopt;
+  return found->format;
 }
 
 Result<std::string> export_candidates(ExportFormat format, const std::vector<BoardRow>& rows,
@@ -42,6 +42,21 @@ Result<std::string> export_candidates(ExportFormat format, const std::vector<Boa
     default:
       return exporting::export_cu(*plan);
   }
+}
+
+Result<std::string> export_formatted(
+    ExportFormat format, std::vector<BoardRow> rows, Task task,
+    const std::function<std::string(const std::string&)>& formatted) {
+  if (format == ExportFormat::kTorch || format == ExportFormat::kCupy) {
+    // What is C++ in a Python module.
+    for (BoardRow& row : rows)
+      row.candidate.program.source = formatted(row.candidate.program.source);
+    task.reference.source = formatted(task.reference.source);
+  }
+  auto text = export_candidates(format, rows, task);
+  if (text && (format == ExportFormat::kCu || format == ExportFormat::kHpp))
+    *text = formatted(*text);
+  return text;
 }
 
 }  // namespace hone

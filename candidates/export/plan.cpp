@@ -8,6 +8,7 @@
 
 #include "candidates/export/source.h"
 #include "candidates/json_cursor.h"
+#include "candidates/task_reader.h"
 
 namespace hone::exporting {
 

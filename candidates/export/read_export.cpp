@@ -13,6 +13,7 @@
 #include "candidates/program_detail.h"
 #include "candidates/source_scan.h"
 #include "candidates/task_file.h"
+#include "candidates/task_reader.h"
 
 namespace hone {
 namespace exporting {
@@ -320,7 +321,7 @@ Result<std::vector<Variant>> read_export(std::string_view text, const std::files
 }
 
 std::string as_exported(std::string_view source) {
-  const auto split = exporting::split_includes(exporting::without_task_comment(source));
+  const auto split = exporting::split_includes(without_task_comment(source));
   return exporting::source_of(split.includes, exporting::with_cpp_linkage(split.body));
 }
 

@@ -8,7 +8,6 @@
 
 #include "candidates/source_scan.h"
 #include "candidates/std_headers.h"
-#include "candidates/task_reader.h"
 
 namespace hone::exporting {
 namespace {
@@ -129,16 +128,6 @@ constexpr std::string_view kBuiltins[] = {
     "tan",       "tanh",      "trunc",      "__ldg",     "__ldcs",    "__ldcg",    "__stcs"};
 
 }  // namespace
-
-std::string without_task_comment(std::string_view source) {
-  std::string result(source);
-  if (const auto comment = find_task_comment(source)) {
-    result.erase(comment->comment_begin, comment->comment_end - comment->comment_begin);
-  }
-  result.erase(0, std::min(result.find_first_not_of(" \t\r\n"), result.size()));
-  if (!result.ends_with('\n')) result += '\n';
-  return result;
-}
 
 SplitSource split_includes(std::string_view source) {
   SplitSource split;

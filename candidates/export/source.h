@@ -10,9 +10,6 @@
 
 namespace hone::exporting {
 
-/// Without its task comment, which says nothing of a candidate.
-[[nodiscard]] std::string without_task_comment(std::string_view source);
-
 struct SplitSource {
   std::vector<std::string> includes;  ///< "<cuda_fp16.h>", "\"mma.h\"", in order
   std::string body;                   ///< the rest

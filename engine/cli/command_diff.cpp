@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/results/diff_text.h"
 #include "engine/results/side_by_side.h"
@@ -61,16 +62,17 @@ int run(const Options& options) {
   if (options.other.empty()) {
     auto task = (*store)->find_task(row->candidate.task_hash);
     if (!task) return options.common.fail(task.error());
-    before = task->reference.source;
+    before = without_task_comment(task->reference.source);
   } else {
     auto other = (*store)->find_candidate(options.other);
     if (!other) return options.common.fail(other.error());
-    before = other->candidate.program.source;
+    before = without_task_comment(other->candidate.program.source);
     before_name = other->candidate.id;
   }
   const auto rewriting = open_rewriting();
   before = rewriting->formatted(before);
-  const std::string after = rewriting->formatted(row->candidate.program.source);
+  const std::string after =
+      rewriting->formatted(without_task_comment(row->candidate.program.source));
   const std::string diff = unified_diff(before, after, before_name, row->candidate.id);
   if (!options.common.json_on_stdout()) {
     const bool terminal = isatty(STDOUT_FILENO) != 0;

@@ -111,16 +111,10 @@ int run(const Options& options) {
   if (!options.arch.empty())
     return options.common.fail({ErrorCode::kInvalidInput, "--arch is for --format plan"});
   const auto rewriting = open_rewriting();
-  if (*format == ExportFormat::kTorch || *format == ExportFormat::kCupy) {
-    // What is C++ in a Python module.
-    for (BoardRow& row : *rows) {
-      row.candidate.program.source = rewriting->formatted(row.candidate.program.source);
-    }
-    task->reference.source = rewriting->formatted(task->reference.source);
-  }
-  auto text = export_candidates(*format, *rows, *task);
+  auto text = export_formatted(*format, *rows, *task, [&](const std::string& source) {
+    return rewriting->formatted(source);
+  });
   if (!text) return options.common.fail(text.error());
-  if (is_cpp(*format)) *text = rewriting->formatted(*text);
   if (options.output == "-" && options.common.json_on_stdout()) {
     // The text travels inside the document.
   } else if (auto written = write_text(options.output, *text); !written) {

@@ -12,7 +12,7 @@ namespace {
 
 // The coordinates of a drawing, in pixels at its full width.
 constexpr double kWidth = 720, kHeight = 360;
-constexpr double kLeft = 64, kRight = 16, kTop = 16, kBottom = 44;
+constexpr double kLeft = 64, kRight = 16, kTop = 30, kBottom = 44;
 
 /// From a range of numbers to a range of pixels.
 struct Axis {
@@ -97,7 +97,7 @@ std::string frame(const Axis& x, const Axis& y, FormatX format_x, FormatY format
   }
   out += line("axis", x.from, y.from, x.to, y.from) + line("axis", x.from, y.from, x.from, y.to);
   out += text(x.to, y.from + 39, "end", x_name);
-  return out + text(x.from + 6, y.to + 10, "start", y_name);
+  return out + text(x.from, y.to - 12, "start", y_name);
 }
 
 }  // namespace

@@ -3,31 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <ctime>
 #include <sstream>
+#include <utility>
 
 #include "engine/page/html.h"
 
 namespace hone::page {
 
 std::string table(std::string_view caption, std::span<const Column> columns,
-                  const std::vector<std::vector<Cell>>& rows, std::size_t row_header) {
+                  const std::vector<std::vector<Cell>>& rows, TableStyle style) {
+  const auto class_of = [](const Column& column) {
+    std::string names = column.number ? "number" : column.prose ? "prose" : "";
+    if (column.wide) names += names.empty() ? "wide" : " wide";
+    return names.empty() ? "" : fmt::format(R"( class="{}")", names);
+  };
   std::string out = fmt::format(
-      R"(<div class="region" role="region" tabindex="0" aria-label="{0}"><table class="sortable"><caption><span>{0}</span></caption><thead><tr>)",
-      escape(caption));
+      R"(<div class="region" role="region" tabindex="0" aria-label="{0}"><table class="sortable"><caption><span{1}>{0}</span></caption><thead><tr>)",
+      escape(caption), style.caption_unseen ? R"( class="unseen")" : "");
   for (const Column& column : columns)
-    out += fmt::format(R"(<th scope="col"{}{}>{}</th>)", column.number ? R"( class="number")" : "",
+    out += fmt::format(R"(<th scope="col"{}{}>{}</th>)", class_of(column),
                        column.sortable ? " data-sortable" : "", escape(column.title));
   out += "</tr></thead><tbody>";
   for (const auto& row : rows) {
     out += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool names_it = i == row_header;
+      const bool names_it = i == style.row_header;
       out += fmt::format(
           "<{}{}{}{}>{}</{}>", names_it ? "th" : "td", names_it ? R"( scope="row")" : "",
-          i >= columns.size() ? ""
-          : columns[i].number ? R"( class="number")"
-          : columns[i].prose  ? R"( class="prose")"
-                              : "",
+          i < columns.size() ? class_of(columns[i]) : "",
           row[i].sort.empty() ? "" : fmt::format(R"( data-sort="{}")", escape(row[i].sort)),
           row[i].html, names_it ? "th" : "td");
     }
@@ -53,8 +59,14 @@ std::string link(std::string_view address, std::string_view text) {
   return fmt::format(R"(<a href="{}">{}</a>)", escape(address), escape(text));
 }
 
+std::string badge(std::string_view text, Tone tone) {
+  constexpr std::array<std::string_view, 5> kClass = {"", " good", " bad", " warn", " busy"};
+  return fmt::format(R"(<span class="badge{}">{}</span>)", kClass[static_cast<std::size_t>(tone)],
+                     escape(text));
+}
+
 std::string origin_label(bool modelled) {
-  return modelled ? R"(<span class="modelled">modelled</span>)" : "measured";
+  return modelled ? R"(<span class="badge modelled">modelled</span>)" : badge("measured");
 }
 
 std::string time_html(const std::string& iso) {
@@ -62,6 +74,41 @@ std::string time_html(const std::string& iso) {
   std::string shown = iso.substr(0, 19);  // seconds are enough
   std::ranges::replace(shown, 'T', ' ');
   return fmt::format(R"(<time datetime="{}">{} UTC</time>)", escape(iso), escape(shown));
+}
+
+std::string ago_html(const std::string& iso) {
+  std::tm parts{};
+  if (strptime(iso.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return time_html(iso);
+  const std::int64_t s = std::time(nullptr) - timegm(&parts);
+  const auto [count, unit] = s < 60          ? std::pair(std::max<std::int64_t>(s, 0), "s")
+                             : s < 3600      ? std::pair(s / 60, "min")
+                             : s < 48 * 3600 ? std::pair(s / 3600, "h")
+                                             : std::pair(s / (24 * 3600), "days");
+  std::string exact = iso.substr(0, 19);
+  std::ranges::replace(exact, 'T', ' ');
+  return fmt::format(R"(<time datetime="{}" title="{} UTC">{} {} ago</time>)", escape(iso),
+                     escape(exact), count, unit);
+}
+
+std::string bar_html(double share, std::string_view label) {
+  return fmt::format(R"(<progress max="1" value="{:.3f}" aria-label="{}"></progress>)",
+                     std::clamp(share, 0.0, 1.0), escape(label));
+}
+
+std::string run_status_html(std::string_view status) {
+  struct Words {
+    std::string_view status, said;
+  };
+  // The names of engine/search/stop_reason.h.
+  constexpr std::array<Words, 4> kEnds = {{{"budget", "budget used"},
+                                           {"roof", "at the roof"},
+                                           {"exhausted", "nothing left to try"},
+                                           {"patience", "no better one for long"}}};
+  if (status == "running") return badge("running", Tone::kBusy);
+  if (status == "done") return badge("ended", Tone::kGood);
+  const auto end = std::ranges::find(kEnds, status, &Words::status);
+  if (end == kEnds.end()) return badge(status, Tone::kWarn);
+  return fmt::format(R"({} <span class="soft">{}</span>)", badge("ended", Tone::kGood), end->said);
 }
 
 std::string source_html(const std::string& source, std::string_view label) {

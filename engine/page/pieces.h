@@ -16,15 +16,19 @@ struct Column {
   bool number = false;
   bool sortable = true;
   bool prose = false;  ///< may be long: breaks into lines
+  bool wide = false;   ///< left out where the screen is narrow
 };
 struct Cell {
   std::string html;
   std::string sort;  ///< what to sort by; empty: what is seen
 };
-/// In a region of its own that scrolls where it is too wide. `row_header`: which cell names a row.
+struct TableStyle {
+  std::size_t row_header = 0;   ///< which cell names a row
+  bool caption_unseen = false;  ///< a heading says the same: the caption is for screen readers
+};
+/// In a region of its own that scrolls where it is too wide.
 [[nodiscard]] std::string table(std::string_view caption, std::span<const Column> columns,
-                                const std::vector<std::vector<Cell>>& rows,
-                                std::size_t row_header = 0);
+                                const std::vector<std::vector<Cell>>& rows, TableStyle style = {});
 [[nodiscard]] Cell number_cell(std::string text, double sort);
 
 /// <dl> of text and markup; entries without markup are left out.
@@ -39,10 +43,19 @@ class Facts {
 };
 
 [[nodiscard]] std::string link(std::string_view address, std::string_view text);
-/// "modelled" or "measured", the first so that nobody overlooks it.
+enum class Tone { kPlain, kGood, kBad, kWarn, kBusy };
+/// A state in a word or two, with a frame and a colour that say how good it is.
+[[nodiscard]] std::string badge(std::string_view text, Tone tone = Tone::kPlain);
+/// A badge "modelled" or "measured", the first so that nobody overlooks it.
 [[nodiscard]] std::string origin_label(bool modelled);
 /// <time> of ISO 8601.
 [[nodiscard]] std::string time_html(const std::string& iso);
+/// <time> of ISO 8601 as "5 min ago", with the time itself on demand.
+[[nodiscard]] std::string ago_html(const std::string& iso);
+/// A bar of this share of its width, 0 to 1; `label` says the same to a screen reader.
+[[nodiscard]] std::string bar_html(double share, std::string_view label);
+/// How a run ended, its status in the database as words: "budget" is "budget used".
+[[nodiscard]] std::string run_status_html(std::string_view status);
 /// Source with line numbers.
 [[nodiscard]] std::string source_html(const std::string& source, std::string_view label);
 /// Two sources beside each other; `left` and `right` name them.

@@ -199,7 +199,7 @@ std::string finalists(const Section& section) {
                     {escape(results::recipe_names(c.recipe))}});
   }
   return rows.empty() ? "<p>Nothing passed the final stage.</p>"
-                      : table("What passed the final stage", columns, rows, 1);
+                      : table("What passed the final stage", columns, rows, {.row_header = 1});
 }
 
 std::string steps(const Recipe& recipe) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "candidates/task_reader.h"
 #include "candidates/without_folders.h"
 #include "engine/results/json.h"
 #include "engine/results/side_by_side.h"
@@ -121,7 +122,7 @@ Answer diff_api(Context& context, const Request& request, const Parts& parts) {
   if (!data) return std::unexpected(data.error());
   const CandidateRecord& candidate = data->row.candidate;
   const std::string before = context.formatted(data->before),
-                    after = context.formatted(candidate.program.source);
+                    after = context.formatted(without_task_comment(candidate.program.source));
   nlohmann::json rows = nlohmann::json::array();
   for (const results::LinePair& row : results::side_by_side(before, after)) {
     const auto number = [](int no) { return no > 0 ? nlohmann::json(no) : nlohmann::json(); };

@@ -14,13 +14,15 @@ struct Asset {
   std::string name, type, text, hash;
 };
 
-const std::array<Asset, 4>& assets() {
-  static const std::array<Asset, 4> kAssets = [] {
-    std::array<Asset, 4> all = {{
+const std::array<Asset, 6>& assets() {
+  static const std::array<Asset, 6> kAssets = [] {
+    std::array<Asset, 6> all = {{
         {"style.css", "text/css; charset=utf-8",
          std::string(page::stylesheet()) + std::string(embedded::kWebCss), ""},
         {"sort.js", "text/javascript; charset=utf-8", std::string(embedded::kSortJs), ""},
         {"live.js", "text/javascript; charset=utf-8", std::string(embedded::kLiveJs), ""},
+        {"copy.js", "text/javascript; charset=utf-8", std::string(embedded::kCopyJs), ""},
+        {"token.js", "text/javascript; charset=utf-8", std::string(embedded::kTokenJs), ""},
         {"icon.svg", "image/svg+xml", std::string(embedded::kIconSvg), ""},
     }};
     for (Asset& asset : all) asset.hash = content_hash(asset.text).substr(0, 12);

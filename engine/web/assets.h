@@ -12,7 +12,7 @@ namespace hone::web {
 [[nodiscard]] std::string_view asset_text(std::string_view name);
 
 namespace embedded {  // generated from engine/web/assets
-extern const std::string_view kWebCss, kSortJs, kLiveJs, kIconSvg, kOpenApi;
+extern const std::string_view kWebCss, kSortJs, kLiveJs, kCopyJs, kTokenJs, kIconSvg, kOpenApi;
 }
 
 }  // namespace hone::web

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "candidates/task_reader.h"
 #include "candidates/without_folders.h"
 #include "engine/web/layout.h"
 
@@ -19,27 +20,32 @@ std::expected<CandidateData, Failure> read_candidate(Context& context, const std
     missing = id;
     auto row = store.find_candidate(id);
     if (!row) return std::unexpected(row.error());
-    CandidateData data{std::move(*row), {}, "reference", {}, {}};
+    CandidateData data{.row = std::move(*row), .before_name = "reference"};
     if (!against.empty()) {
       missing = against;
       auto other = store.find_candidate(against);
       if (!other) return std::unexpected(other.error());
       data.before_name = other->candidate.id;
-      data.before = std::move(other->candidate.program.source);
+      data.before = without_task_comment(other->candidate.program.source);
     }
     missing.clear();
     auto finals = store.final_results(data.row.candidate.id);
     if (!finals) return std::unexpected(finals.error());
     data.finals = std::move(*finals);
-    const auto task = store.find_task(data.row.candidate.task_hash);
+    auto runs = store.runs_of_candidate(data.row.candidate.id);
+    if (!runs) return std::unexpected(runs.error());
+    data.runs = std::move(*runs);
+    auto task = store.find_task(data.row.candidate.task_hash);
     if (!task) return std::unexpected(task.error());
-    if (against.empty()) data.before = task->reference.source;
+    if (against.empty()) data.before = without_task_comment(task->reference.source);
     data.roofline = results::roofline_of(*task, results::ceilings_of(store, data.row.provenance),
                                          data.row.evaluation.measurement);
+    data.task = std::move(*task);
     return data;
   });
   if (data) {
     data->row.candidate.program = without_folders(std::move(data->row.candidate.program));
+    data->task = without_folders(std::move(data->task));
     return std::move(*data);
   }
   if (!missing.empty() && data.error().code == ErrorCode::kInvalidInput) return none(missing);

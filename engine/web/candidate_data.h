@@ -13,9 +13,11 @@ namespace hone::web {
 
 struct CandidateData {
   BoardRow row;
+  Task task;
+  std::vector<RunOfCandidate> runs;  ///< that found it, the first one first
   std::vector<FinalResult> finals;
   std::string before_name;  ///< "reference", or the other candidate's id
-  std::string before;       ///< its source
+  std::string before;       ///< its source, without a task's comment
   std::optional<results::Roofline> roofline;
 };
 

@@ -10,6 +10,7 @@ Answer boards_page(Context& context, const Request& request, const Parts& parts)
 Answer task_page(Context& context, const Request& request, const Parts& parts);
 // pages_candidate.cpp
 Answer candidate_page(Context& context, const Request& request, const Parts& parts);
+Answer export_api(Context& context, const Request& request, const Parts& parts);
 // pages_runs.cpp
 Answer runs_page(Context& context, const Request& request, const Parts& parts);
 Answer run_page(Context& context, const Request& request, const Parts& parts);

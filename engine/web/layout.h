@@ -14,6 +14,9 @@
 
 namespace hone::web {
 
+using page::ago_html;
+using page::badge;
+using page::bar_html;
 using page::Cell;
 using page::Column;
 using page::diff_html;

@@ -36,57 +36,101 @@ std::string elsewhere_html(const BoardRow& row) {
   return out;
 }
 
-std::string notes_html(const BoardRow& row) {
-  std::string out;
-  if (row.provenance.sandbox == "off") out += R"( <span class="bad">sandbox off</span>)";
-  if (!row.evaluation.note.empty())
-    out += fmt::format(R"( <span class="soft">({})</span>)", escape(row.evaluation.note));
-  return out;
+/// What names a row: the step that matters most, as a link, and on demand all of them.
+std::string candidate_cell(const BoardRow& row) {
+  const CandidateRecord& candidate = row.candidate;
+  const Recipe& recipe = candidate.recipe;
+  // A generator makes a kernel of its own; what else was done is done to that.
+  const auto main_step = std::ranges::find_if(
+      recipe, [](const Step& step) { return step.rewriter.starts_with("generate-"); });
+  const std::string name = recipe.empty()              ? candidate.origin
+                           : main_step != recipe.end() ? main_step->rewriter
+                                                       : recipe.front().rewriter;
+  std::string out =
+      fmt::format(R"(<a href="/candidates/{0}">{1}</a> <span class="mono soft">{0}</span>)",
+                  url_part(candidate.id), escape(name));
+  if (candidate.origin != "rules" && !recipe.empty())
+    out += fmt::format(R"( <span class="soft">by {}</span>)", escape(candidate.origin));
+  if (row.provenance.sandbox == "off") out += " " + badge("sandbox off", page::Tone::kBad);
+  std::string more;
+  if (recipe.size() > 1) more += fmt::format("<p>{}</p>", escape(recipe_names(recipe)));
+  if (!row.evaluation.note.empty()) more += fmt::format("<p>{}</p>", escape(row.evaluation.note));
+  if (more.empty()) return out;
+  return out + fmt::format("<details><summary>{}</summary>{}</details>",
+                           recipe.size() > 1 ? fmt::format("{} steps", recipe.size()) : "note",
+                           more);
+}
+
+constexpr double kAtTheRoof = 1.005;  // shares of the roof are shown to a tenth of a percent
+
+Cell roof_cell(const Measurement& m) {
+  if (m.roof_fraction <= 0) return {};
+  const std::string share = fmt::format("{:.1f} %", 100 * m.roof_fraction);
+  const std::string shown = m.roof_fraction > kAtTheRoof ? badge(share, page::Tone::kWarn) : share;
+  return {fmt::format(R"({} {}<br><span class="soft">{}</span>)",
+                      bar_html(m.roof_fraction, share + " of the roof"), shown, escape(m.bound)),
+          fmt::format("{:.9g}", m.roof_fraction)};
+}
+
+Cell speedup_cell(const Measurement& m, bool modelled) {
+  std::string html = fmt::format("{:.2f}x", m.speedup);
+  if (!modelled)  // of a modelled time there is no interval
+    html +=
+        fmt::format(R"(<br><span class="soft">{:.2f} to {:.2f}</span>)", m.ci95_low, m.ci95_high);
+  return {std::move(html), fmt::format("{:.9g}", m.speedup)};
 }
 
 std::string board_html(const Board& board) {
   std::vector<Column> columns = {{"Rank", true},
-                                 {"Candidate"},
+                                 {"Candidate", false, false, true},
                                  {board.modelled ? "Modelled time" : "Time", true},
-                                 {"Speedup", true},
-                                 {results::interval_title(board.modelled), true, false}};
+                                 {board.modelled ? "Speedup" : "Speedup, 95 %", true}};
   std::vector<std::string> kinds;
   for (const BaselineTime& baseline : board.baselines) kinds.push_back("x " + baseline.kind);
-  for (const std::string& kind : kinds) columns.push_back({kind, true});
-  columns.insert(columns.end(),
-                 {{"Roof", true}, {"Bound"}, {"Max error", true}, {"Math"}, {"By"}, {"Found"}});
+  for (const std::string& kind : kinds)
+    columns.push_back({.title = kind, .number = true, .wide = true});
+  columns.push_back({.title = "Of the roof", .number = true, .wide = true});
+  columns.push_back({.title = "Max error", .number = true, .wide = true});
+  columns.push_back({.title = "Math", .wide = true});
+  columns.push_back({.title = "Found", .wide = true});
   const bool any_elsewhere =
       std::ranges::any_of(board.rows, [](const BoardRow& row) { return !row.elsewhere.empty(); });
-  if (any_elsewhere) columns.push_back({"Elsewhere", false, false, true});
-  columns.push_back({"Recipe", false, false, true});
+  if (any_elsewhere)
+    columns.push_back({.title = "Elsewhere", .sortable = false, .prose = true, .wide = true});
   std::vector<std::vector<Cell>> rows;
+  bool above_roof = false;
   for (const BoardRow& row : board.rows) {
     const Measurement& m = row.evaluation.measurement;
+    above_roof = above_roof || m.roof_fraction > kAtTheRoof;
     auto& cells = rows.emplace_back();
     cells.push_back(number_cell(fmt::format("{}", row.rank), row.rank));
-    cells.push_back({candidate_link(row.candidate.id)});
+    cells.push_back({candidate_cell(row)});
     cells.push_back(number_cell(time_text(m.time_us), m.time_us));
-    cells.push_back(number_cell(fmt::format("{:.2f}x", m.speedup), m.speedup));
-    cells.push_back({fmt::format("{:.2f} to {:.2f}", m.ci95_low, m.ci95_high)});
+    cells.push_back(speedup_cell(m, board.modelled));
     for (const BaselineTime& b : board.baselines)
       cells.push_back(
           number_cell(fmt::format("{:.2f}x", b.time_us / m.time_us), b.time_us / m.time_us));
-    cells.push_back(
-        number_cell(m.roof_fraction > 0 ? fmt::format("{:.1f} %", 100 * m.roof_fraction) : "",
-                    m.roof_fraction));
-    cells.push_back({escape(m.bound)});
+    cells.push_back(roof_cell(m));
     cells.push_back(number_cell(fmt::format("{:.1e}", row.evaluation.max_rel_error),
                                 row.evaluation.max_rel_error));
     cells.push_back({escape(to_string(row.evaluation.math))});
-    cells.push_back({escape(row.candidate.origin)});
-    cells.push_back({time_html(row.found_at), row.found_at});
+    cells.push_back({ago_html(row.found_at), row.found_at});
     if (any_elsewhere) cells.push_back({elsewhere_html(row)});
-    cells.push_back({escape(recipe_names(row.candidate.recipe)) + notes_html(row)});
   }
   const std::string caption = fmt::format(
       "{} on {} ({}), reference {}", board.task_name, board.device_name,
       board.modelled ? "modelled, not measured" : "measured", time_text(board.reference_time_us));
-  return table(caption, columns, rows, 1);
+  return table(caption, columns, rows, {.row_header = 1, .caption_unseen = true}) +
+         (above_roof ? R"(<p class="soft">Above 100 % of the roof: the roof counts every byte )"
+                       R"(once from and to DRAM, and caches kept some of it.</p>)"
+                     : "");
+}
+
+/// "modelled · emulated sm_90 · reference 9.55 ms", under a board's title.
+std::string board_facts(const Board& board) {
+  return fmt::format(R"(<p class="facts">{} <span>{}</span> <span>reference {}</span></p>)",
+                     origin_label(board.modelled), escape(board.device_name),
+                     time_text(board.reference_time_us));
 }
 
 std::string options_html(const std::set<std::string>& values, const std::string& chosen) {
@@ -158,9 +202,9 @@ Answer boards_page(Context& context, const Request& request, const Parts&) {
         if (board.task_hash != name.task_hash || board.device_name != name.device_name) continue;
         if (name.arch != arch) html += fmt::format("<h2>{}</h2>", escape(name.arch));
         arch = name.arch;
-        html += fmt::format("<section><h3>{} on {}, {}</h3>{}</section>",
-                            task_link(board.task_hash, board.task_name), escape(board.device_name),
-                            origin_label(board.modelled), board_html(board));
+        html += fmt::format("<section><h3>{}</h3>{}{}</section>",
+                            task_link(board.task_hash, board.task_name), board_facts(board),
+                            board_html(board));
       }
     }
     if (names.empty())
@@ -234,8 +278,8 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
             fmt::format("{:g} relative, {:g} absolute", task.tolerance.rtol, task.tolerance.atol));
   std::string html = facts.take();
   for (const Board& board : data->boards) {
-    html += fmt::format("<section><h2>{}, {}</h2>{}", escape(board.device_name),
-                        origin_label(board.modelled), board_html(board));
+    html += fmt::format("<section><h2>{}</h2>{}{}", escape(board.device_name), board_facts(board),
+                        board_html(board));
     if (std::ssize(board.rows) == filter->limit && filter->limit < 1000)
       html += fmt::format(
           "<p>{}</p>",
@@ -243,9 +287,9 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
     if (!board.baselines.empty()) {
       const Column columns[] = {{"Baseline"},
                                 {"Time", true},
-                                {"95 % interval", true, false},
+                                {"95 % interval", true, false, false, true},
                                 {"Precision"},
-                                {"Versions", false, true, true}};
+                                {"Versions", false, true, true, true}};
       std::vector<std::vector<Cell>> rows;
       for (const BaselineTime& b : board.baselines)
         rows.push_back({{escape(b.kind)},

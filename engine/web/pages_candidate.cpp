@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "candidates/export/export.h"
+#include "candidates/task_reader.h"
 #include "engine/page/charts.h"
 #include "engine/results/roofline.h"
 #include "engine/results/side_by_side.h"
@@ -20,31 +22,59 @@ using results::time_text;
 
 namespace {
 
-std::string numbers_html(const CandidateData& data) {
+/// The sentence under the title: what came of it, and on what.
+std::string headline_html(const CandidateData& data) {
   const BoardRow& row = data.row;
   const Evaluation& e = row.evaluation;
   const Measurement& m = e.measurement;
   const bool ok = e.verdict == Verdict::kOk;
+  std::string out =
+      fmt::format(R"(<p class="facts">{} {} <span>of {}</span> <span>on {} ({})</span></p>)",
+                  badge(to_string(e.verdict), ok ? page::Tone::kGood : page::Tone::kBad),
+                  origin_label(row.provenance.modelled),
+                  task_link(row.candidate.task_hash, row.candidate.task_name),
+                  escape(row.provenance.device_name), escape(row.provenance.arch));
+  if (!ok) return out + (e.detail.empty() ? "" : fmt::format("<p>{}</p>", escape(e.detail)));
+  return out +
+         fmt::format(R"(<p class="headline"><strong>{}</strong>, <strong>{:.2f} times</strong> )"
+                     R"(as fast as the reference ({})</p>)",
+                     time_text(m.time_us), m.speedup, time_text(m.reference_time_us));
+}
+
+std::string interval_text(const Evaluation& e) {
+  const Measurement& m = e.measurement;
+  const std::string_view stage = e.final_stage ? "final stage" : "quick timing only";
+  if (m.modelled) return fmt::format("{:.3f}x, {}", m.speedup, stage);
+  return fmt::format("{:.3f}x, {} {:.3f} to {:.3f}; {}", m.speedup,
+                     results::interval_title(m.modelled), m.ci95_low, m.ci95_high, stage);
+}
+
+/// Where it was found: runs, and the jobs that they were of.
+std::string runs_html(const Context& context, const std::vector<RunOfCandidate>& runs) {
+  std::string out;
+  for (const RunOfCandidate& found : runs) {
+    const std::string& job = found.run.job;
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", run_link(found.run.id));
+    if (!job.empty())
+      out += context.broker == nullptr ? " of job " + escape(job)
+                                       : " of " + link("/jobs/" + url_part(job), "job " + job);
+  }
+  return out;
+}
+
+std::string numbers_html(const Context& context, const CandidateData& data) {
+  const BoardRow& row = data.row;
+  const Evaluation& e = row.evaluation;
+  const Measurement& m = e.measurement;
   Facts facts;
-  facts.html("Task", task_link(row.candidate.task_hash, row.candidate.task_name))
-      .html("Device",
-            fmt::format("{} ({}), {}", escape(row.provenance.device_name),
-                        escape(row.provenance.arch), origin_label(row.provenance.modelled)))
-      .html("Verdict", fmt::format(R"(<span class="{}">{}</span>{}{})", ok ? "good" : "bad",
-                                   escape(to_string(e.verdict)), e.detail.empty() ? "" : ": ",
-                                   escape(e.detail)))
-      .text("Note", e.note);
-  if (!ok) return facts.take();
+  facts.html("Found by", runs_html(context, data.runs)).text("Note", e.note);
+  if (e.verdict != Verdict::kOk) return facts.take();
   facts.text("Rank", row.rank > 0 ? fmt::format("{} on its board", row.rank) : "")
-      .text(m.modelled ? "Modelled time" : "Time",
-            fmt::format("{}; the reference takes {}", time_text(m.time_us),
-                        time_text(m.reference_time_us)))
-      .text("Speedup", fmt::format("{:.3f}x, {} {:.3f} to {:.3f}; {}", m.speedup,
-                                   results::interval_title(m.modelled), m.ci95_low, m.ci95_high,
-                                   e.final_stage ? "final stage" : "quick timing only"))
-      .text("Of the roof",
-            m.roof_fraction > 0 ? fmt::format("{:.1f} %", 100 * m.roof_fraction) : "")
-      .text("Bound by", m.bound)
+      .text("Speedup", interval_text(e))
+      .text("Of the roof", m.roof_fraction > 0
+                               ? fmt::format("{:.1f} %, bound by {}", 100 * m.roof_fraction,
+                                             m.bound.empty() ? "nothing known" : m.bound)
+                               : "")
       .text("Largest error", fmt::format("{:.2e}", e.max_rel_error))
       .text("Reference's own error",
             e.reference_error > 0
@@ -62,6 +92,19 @@ std::string numbers_html(const CandidateData& data) {
                     m.samples_us.size(), m.reference_samples_us.size(), m.outliers, m.discarded,
                     m.clock_mhz > 0 ? fmt::format(", {:.0f} MHz", m.clock_mhz) : ""));
   return facts.take();
+}
+
+/// The kernel, and what it can be taken away as.
+std::string source_section(const CandidateData& data, const std::string& source) {
+  std::string exports;
+  if (data.row.evaluation.verdict == Verdict::kOk)
+    for (const ExportFormatName& format : export_formats())
+      exports += fmt::format(R"(<a href="/api/v1/candidates/{}/export?format={}">{}</a> )",
+                             url_part(data.row.candidate.id), format.name, format.name);
+  return fmt::format(
+      R"(<section id="source" data-copy><h2>Source</h2>{}{}</section>)",
+      exports.empty() ? "" : fmt::format(R"(<p class="facts">Download as {}</p>)", exports),
+      source_html(source, "Source"));
 }
 
 std::string recipe_html(const Recipe& recipe) {
@@ -95,8 +138,8 @@ std::string resources_html(const std::vector<KernelResources>& resources) {
                     number_cell(fmt::format("{} B", r.stack_bytes), r.stack_bytes),
                     number_cell(fmt::format("{}", r.max_threads), r.max_threads),
                     number_cell(fmt::format("{:.0f} %", 100 * r.occupancy), r.occupancy)});
-  return "<section><h2>Resources</h2>" + table("What the compiler says", columns, rows) +
-         "</section>";
+  return "<section><h2>Resources</h2>" +
+         table("What the compiler says", columns, rows, {.caption_unseen = true}) + "</section>";
 }
 
 std::string roofline_html(const CandidateData& data) {
@@ -114,7 +157,7 @@ std::string roofline_html(const CandidateData& data) {
   return fmt::format(
       "<section><h2>Roofline</h2><figure>{}<figcaption class=\"soft\">{}: this "
       "candidate in red, the reference in grey</figcaption></figure></section>",
-      svg, m.modelled ? R"(<span class="modelled">modelled</span>)" : "measured");
+      svg, origin_label(m.modelled));
 }
 
 std::string finals_html(const std::vector<FinalResult>& finals) {
@@ -192,22 +235,55 @@ Answer candidate_page(Context& context, const Request& request, const Parts& par
   const auto data = read_candidate(context, parts[0], request.param("against"));
   if (!data) return std::unexpected(data.error());
   const CandidateRecord& candidate = data->row.candidate;
-  const std::string source = context.formatted(candidate.program.source);
+  const std::string source = context.formatted(without_task_comment(candidate.program.source));
   const std::string before = context.formatted(data->before);
-  std::string html = numbers_html(*data);
-  html += "<section><h2>Recipe</h2>" + recipe_html(candidate.recipe) + "</section>";
-  html += resources_html(data->row.evaluation.resources);
-  html += roofline_html(*data);
-  html += finals_html(data->finals);
-  html += provenance_html(*data);
+  std::string html = headline_html(*data) + numbers_html(context, *data);
+  html += source_section(*data, source);
   html += fmt::format(
       R"(<section id="diff"><h2>What changed</h2><form class="filters" method="get" action="/candidates/{}#diff"><label>Against <input name="against" value="{}" placeholder="the reference" autocomplete="off" spellcheck="false" class="mono"></label><button type="submit">Compare</button></form>{}</section>)",
       url_part(candidate.id), escape(request.param("against")),
       diff_html(results::side_by_side(before, source), data->before_name, candidate.id));
-  html += fmt::format("<section><h2>Source</h2>{}</section>", source_html(source, "Source"));
-  return render(
-      context,
-      {.title = "Candidate " + candidate.id, .section = "/", .html = html, .scripts = {"sort.js"}});
+  html += "<section><h2>Recipe</h2>" + recipe_html(candidate.recipe) + "</section>";
+  html += R"(<div class="charts">)" + roofline_html(*data) +
+          resources_html(data->row.evaluation.resources) + "</div>";
+  html += finals_html(data->finals);
+  html += provenance_html(*data);
+  return render(context, {.title = "Candidate " + candidate.id,
+                          .section = "/",
+                          .html = html,
+                          .scripts = {"sort.js", "copy.js"}});
+}
+
+Answer export_api(Context& context, const Request& request, const Parts& parts) {
+  const auto formats = export_formats();
+  const std::string& wanted = request.param("format");
+  const auto format = std::ranges::find(formats, wanted.empty() ? "cu" : std::string_view(wanted),
+                                        &ExportFormatName::name);
+  if (format == formats.end()) {
+    std::string names;
+    for (const ExportFormatName& one : formats)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+    return bad_request(fmt::format("format is one of {}.", names));
+  }
+  const auto data = read_candidate(context, parts[0], "");
+  if (!data) return std::unexpected(data.error());
+  const Evaluation& e = data->row.evaluation;
+  if (e.verdict != Verdict::kOk && format->format != ExportFormat::kJson)
+    return failure(
+        409, "not_for_use",
+        fmt::format("This candidate ended as {}: only format=json has it.", to_string(e.verdict)));
+  auto text =
+      export_formatted(format->format, {data->row}, data->task,
+                       [&](const std::string& source) { return context.formatted(source); });
+  if (!text) return failure(409, "not_for_use", text.error().message);
+  Response response;
+  response.type =
+      format->format == ExportFormat::kJson ? "application/json" : "text/plain; charset=utf-8";
+  response.headers.emplace_back("Content-Disposition",
+                                fmt::format(R"(attachment; filename="{}_{}{}")", "hone",
+                                            data->row.candidate.id, format->suffix));
+  response.body = std::move(*text);
+  return response;
 }
 
 }  // namespace hone::web

@@ -28,7 +28,7 @@ std::string live_html(const RunData& data) {
           : fmt::format("{:.2f}x, {}{}", fastest->speedup, time_text(fastest->time_us),
                         fastest->final_stage ? ", final stage" : ", quick timing");
   Facts facts;
-  facts.text("Status", data.run.status)
+  facts.html("Status", page::run_status_html(data.run.status))
       .html("Ended", time_html(data.run.ended_at))
       .text("Evaluated",
             fmt::format("{} candidates, {} final stages", evaluated, data.outline.finals.size()))
@@ -36,13 +36,14 @@ std::string live_html(const RunData& data) {
                                ? escape(best)
                                : candidate_link(fastest->candidate) + " " + escape(best));
   std::string html = fmt::format(
-      R"(<div id="live" data-region data-say="{}: {} candidates evaluated, best {}">{})",
+      R"(<div id="live" data-region data-say="{}: {} candidates evaluated, best {}">{}<div class="charts">)",
       escape(data.run.status), evaluated, escape(best), facts.take());
   if (const std::string svg = page::progress_of(data.run, data.outline); !svg.empty())
-    html += fmt::format("<section><h2>Progress, {}</h2><figure>{}</figure></section>",
+    html += fmt::format("<section><h2>Progress {}</h2><figure>{}</figure></section>",
                         origin_label(data.run.provenance.modelled), svg);
   if (const std::string svg = page::population_of(data.outline); !svg.empty())
     html += "<section><h2>What became of the candidates</h2><figure>" + svg + "</figure></section>";
+  html += "</div>";
   std::vector<std::vector<Cell>> rows;
   for (const RunPoint& point : data.outline.fastest)
     rows.push_back({{candidate_link(point.candidate)},
@@ -50,11 +51,16 @@ std::string live_html(const RunData& data) {
                     number_cell(time_text(point.time_us), point.time_us),
                     {point.final_stage ? "final" : "quick"},
                     {escape(point.origin)},
-                    {time_html(point.found_at), point.found_at}});
-  const Column columns[] = {{"Candidate"}, {"Speedup", true}, {"Time", true}, {"Stage"},
-                            {"By"},        {"Found"}};
+                    {ago_html(point.found_at), point.found_at}});
+  const Column columns[] = {{"Candidate"},
+                            {"Speedup", true},
+                            {"Time", true},
+                            {"Stage"},
+                            {"By", false, true, false, true},
+                            {"Found", false, true, false, true}};
   if (!rows.empty())
-    html += "<section><h2>The best</h2>" + table("The fastest of this run", columns, rows) +
+    html += "<section><h2>The fastest</h2>" +
+            table("The fastest of this run", columns, rows, {.caption_unseen = true}) +
             "</section>";
   if (const std::string said = page::replies_html(data.replies, candidate_link); !said.empty())
     html += "<section><h2>The language model</h2>" + said + "</section>";
@@ -64,17 +70,23 @@ std::string live_html(const RunData& data) {
 }  // namespace
 
 std::string runs_table(const std::vector<RunRecord>& runs, std::string_view caption) {
-  const Column columns[] = {{"Run", true}, {"Task"},  {"Device"},   {"Times"},
-                            {"Status"},    {"Began"}, {"Strategy"}, {"Seed", true, false}};
+  const Column columns[] = {{"Run", true},
+                            {"Task"},
+                            {"Status"},
+                            {"Device", false, true, false, true},
+                            {"Times", false, true, false, true},
+                            {"Began"},
+                            {"Strategy", false, true, false, true},
+                            {"Seed", true, false, false, true}};
   std::vector<std::vector<Cell>> rows;
   for (const RunRecord& run : runs)
     rows.push_back({{link(fmt::format("/runs/{}", run.id), fmt::format("{}", run.id)),
                      fmt::format("{}", run.id)},
                     {task_link(run.task_hash, run.task_name), run.task_name},
+                    {page::run_status_html(run.status), run.status},
                     {escape(run.provenance.device_name)},
                     {origin_label(run.provenance.modelled)},
-                    {escape(run.status)},
-                    {time_html(run.started_at), run.started_at},
+                    {ago_html(run.started_at), run.started_at},
                     {escape(run.strategy)},
                     {fmt::format("{}", run.seed)}});
   return table(caption, columns, rows);

@@ -24,6 +24,7 @@ constexpr Param kOfBoards[] = {{"task"},   {"device"}, {"arch"},           {"mod
 constexpr Param kOfTask[] = {{"device"}, {"arch"}, {"modelled"},
                              {"origin"}, {"math"}, {"rows", "", true}};
 constexpr Param kAgainst[] = {{"against"}};
+constexpr Param kExport[] = {{"format", "cu"}};
 constexpr Param kOfRuns[] = {{"task"}, {"job"}, {"before", "0", true}};
 constexpr Param kBoardsApi[] = {{"task"},
                                 {"device"},
@@ -57,6 +58,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/tasks/{hash}", task_api, true},
     Route{"GET", "/api/v1/candidates/{id}", candidate_api, true},
     Route{"GET", "/api/v1/candidates/{id}/diff", diff_api, true, kAgainst},
+    Route{"GET", "/api/v1/candidates/{id}/export", export_api, false, kExport},
     Route{"GET", "/api/v1/runs", runs_api, true, kRunsApi},
     Route{"GET", "/api/v1/runs/{id}", run_api, true},
     Route{"GET", "/api/v1/runs/{id}/points", points_api, true, kPointsApi},

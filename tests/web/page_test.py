@@ -187,7 +187,7 @@ class Pages(unittest.TestCase):
         self.open("/")
         self.assertEqual(self.one("h1").text, "Boards")
         self.assertGreaterEqual(len(self.all("table")), 2)
-        self.assertEqual({e.text for e in self.all("h3 .modelled")}, {"modelled"})
+        self.assertEqual({e.text for e in self.all("section .modelled")}, {"modelled"})
 
         def every_board():  # what another test submitted may end just now
             self.open("/")

@@ -66,8 +66,40 @@ TEST_F(FilledWebTest, ACandidateHasItsRecipeAndWhatItChanged) {
   EXPECT_TRUE(has(page, "class=\"text added\""));
   EXPECT_TRUE(has(page, "NVRTC 13.0"));
   EXPECT_TRUE(has(page, "Modelled, on emulated devices"));
-  EXPECT_TRUE(has(get("/candidates/" + id('c')).body, "race</span>: C[3]"));
+  EXPECT_TRUE(has(page, "/runs/" + std::to_string(run_)));
+  EXPECT_TRUE(has(page, "/tasks/" + task_.hash()));
+  EXPECT_FALSE(has(page, "/* hone"));  // the task's comment is no part of what changed
+  const auto wrong = get("/candidates/" + id('c')).body;
+  EXPECT_TRUE(has(wrong, "race</span>"));
+  EXPECT_TRUE(has(wrong, "<p>C[3]"));
+  EXPECT_FALSE(has(wrong, "/export?"));  // it is not for use
   EXPECT_TRUE(has(get("/candidates/" + id('a') + "?against=" + id('b')).body, hash_of('b')));
+}
+
+TEST_F(FilledWebTest, ACandidateCanBeDownloaded) {
+  const std::string page = get("/candidates/" + id('a')).body;
+  for (const char* format : {"cu", "hpp", "torch", "cupy", "json"}) {
+    const std::string path = "/api/v1/candidates/" + id('a') + "/export?format=" + format;
+    EXPECT_TRUE(has(page, "href=\"" + path + "\"")) << format;
+    const auto file = get(path);
+    EXPECT_EQ(file.status, 200) << format;
+    EXPECT_TRUE(has(file.get_header_value("Content-Disposition"),
+                    "attachment; filename=\"hone_" + id('a')));
+    EXPECT_TRUE(has(file.body, hash_of('a'))) << format;
+  }
+  EXPECT_EQ(get("/api/v1/candidates/" + id('a') + "/export?format=exe").status, 400);
+  EXPECT_EQ(code(get("/api/v1/candidates/" + id('c') + "/export?format=cu")), "not_for_use");
+  EXPECT_EQ(get("/api/v1/candidates/" + id('c') + "/export?format=json").status, 200);
+}
+
+TEST_F(FilledWebTest, NumbersAboveTheRoofAreExplained) {
+  Evaluation fast = timed(5, 10);
+  fast.measurement.roof_fraction = 1.2;
+  EXPECT_FALSE(has(get("/tasks/" + task_.hash()).body, "Above 100 %"));
+  put(run_, hash_of('d'), fast);
+  const auto page = get("/tasks/" + task_.hash() + "?rows=20").body;
+  EXPECT_TRUE(has(page, "120.0 %"));
+  EXPECT_TRUE(has(page, "Above 100 % of the roof"));
 }
 
 TEST_F(FilledWebTest, ARunIsLiveUntilItHasEnded) {
