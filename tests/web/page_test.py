@@ -51,6 +51,12 @@ def missing():
     return None
 
 
+def axe():
+    """The accessibility checker axe-core as a script, which scripts/setup.sh fetches; None: it is not there."""
+    script = ROOT / "build/axe/axe_core_python/axe.min.js"
+    return script.read_text() if script.exists() else None
+
+
 def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -325,6 +331,56 @@ class Pages(unittest.TestCase):
         self.assertTrue(self.all("#live svg.chart circle"))
         self.open("/jobs")
         self.assertIn(job, self.live())
+
+    def every_page(self):
+        board = self.service.json("/api/v1/boards?task=matmul")["boards"][0]
+        pages = {"boards": "/", "task": "/tasks/" + board["task_hash"],
+                 "candidate": "/candidates/" + board["rows"][0]["candidate"], "runs": "/runs", "run": "/runs/1",
+                 "jobs": "/jobs", "submit": "/submit"}
+        jobs = self.service.json("/api/v1/jobs")["jobs"]
+        if jobs:
+            pages["job"] = "/jobs/" + jobs[0]["job"]
+        return pages
+
+    def test_whoever_does_not_see_it_can_use_it(self):
+        """By axe-core where its package is installed, and always by what Chromium tells a screen reader."""
+        checker = axe()
+        for scheme in ("light", "dark"):
+            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+                "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+            for name, path in self.every_page().items():
+                self.open(path)
+                nodes = self.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+                roles = [n["role"]["value"] for n in nodes if not n["ignored"] and "role" in n]
+                self.assertEqual(roles.count("main"), 1, name)
+                for node in nodes:
+                    role = node.get("role", {}).get("value")
+                    if not node["ignored"] and role in ("button", "link", "textbox", "combobox", "spinbutton",
+                                                        "checkbox", "image", "progressbar", "table", "region"):
+                        self.assertTrue(node.get("name", {}).get("value", "").strip(), f"{name}: a {role} has no name")
+                if checker:
+                    self.js(checker)
+                    found = self.browser.execute_async_script(
+                        "const done = arguments[arguments.length - 1]; axe.run().then(done)")
+                    self.assertGreater(len(found["passes"]), 20, name)
+                    self.assertEqual([(v["id"], v["nodes"][0]["html"]) for v in found["violations"]], [],
+                                     f"{name}, {scheme}")
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+        if checker is None:
+            print("axe-core is not installed: only Chromium's own tree was looked at")
+
+    def test_a_kernel_is_taken_away(self):
+        self.open("/candidates/" + self.best_candidate())
+        formats = [a.text for a in self.all("#source a[href*='/export?']")]
+        self.assertEqual(formats, ["cu", "hpp", "torch", "cupy", "json"])
+        self.browser.execute_cdp_cmd("Browser.grantPermissions", {
+            "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+        self.one("#source button").click()
+        wait_for(lambda: self.one("#source [role=status]").text == "Copied.", 5, "the copy")
+        copied = self.browser.execute_async_script(
+            "const done = arguments[arguments.length - 1]; navigator.clipboard.readText().then(done)")
+        self.assertIn("__global__", copied)
+        self.assertEqual(copied, self.js("return document.querySelector('.source code').textContent"))
 
     def test_pictures_of_all_widths_and_colours(self):
         candidate = self.best_candidate()
