@@ -2,11 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "evaluator/device/emulator/emulator.h"
 
 namespace hone {
+namespace {
+
+// NVIDIA's table; a new one is added here.
+constexpr std::array<std::string_view, 21> kGpuArchs = {
+    "sm_50", "sm_52",  "sm_53",  "sm_60",  "sm_61",  "sm_62",  "sm_70",
+    "sm_72", "sm_75",  "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
+    "sm_90", "sm_100", "sm_101", "sm_103", "sm_110", "sm_120", "sm_121"};
+
+/// "sm_90" of "sm_90a".
+std::string_view without_suffix(std::string_view arch) {
+  if (!arch.empty() && (arch.back() == 'a' || arch.back() == 'f')) arch.remove_suffix(1);
+  return arch;
+}
+
+/// The pool of an emulated device: its first profile needs no name.
+std::string emulated_pool(const emulator::Profile& profile) {
+  const emulator::Profile* first = emulator::find_profile(profile.arch);
+  if (first != nullptr && first->name == profile.name) return "emu:" + profile.arch;
+  return "emu:" + profile.arch + ":" + pool_part(profile.name);
+}
+
+}  // namespace
 
 Result<DeviceSpec> DeviceSpec::parse(std::string_view text) {
   DeviceSpec spec;
@@ -42,6 +66,47 @@ Result<DeviceSpec> DeviceSpec::parse(std::string_view text) {
 std::string DeviceSpec::text() const {
   return kind == Kind::kCuda ? fmt::format("cuda:{}", ordinal)
                              : "emu:" + (profile.empty() ? arch : profile);
+}
+
+bool is_gpu_arch(std::string_view text) {
+  return std::ranges::find(kGpuArchs, text) != kGpuArchs.end();
+}
+
+std::string pool_part(std::string_view text, std::size_t most) {
+  std::string out;
+  for (const char c : text) {
+    if (out.size() >= most) break;
+    const bool kept = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                      c == '.' || c == '_' || c == '-';
+    if (kept) {
+      out += c;
+    } else if (!out.empty() && out.back() != '-') {
+      out += '-';
+    }
+  }
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out.empty() ? "unknown" : out;
+}
+
+Result<std::string> parse_arch(std::string_view text) {
+  if (is_gpu_arch(without_suffix(text))) return std::string(without_suffix(text));
+  if (text.starts_with("emu:")) {
+    std::string name(text.substr(4));
+    if (const auto colon = name.find(':'); colon != name.npos) name[colon] = '/';
+    if (const auto* profile = emulator::find_profile(name)) return emulated_pool(*profile);
+  }
+  std::string gpus, emulated;
+  for (const std::string_view arch : kGpuArchs)
+    if (arch.size() > 5 || arch >= "sm_80") gpus += fmt::format("{}, ", arch);
+  for (const auto& name : emulator::profile_names())
+    if (const auto* profile = emulator::find_profile(name))
+      emulated += fmt::format("{}{}", emulated.empty() ? "" : ", ", emulated_pool(*profile));
+  std::string shown(text.substr(0, 80));
+  std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return invalid(
+      fmt::format("'{}' is no architecture; of GPUs there are sm_50 to sm_75, {}of "
+                  "emulated devices {}",
+                  shown, gpus, emulated));
 }
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 // "cuda:0", "emu:sm_90" or "emu:sm_90/H100".
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -19,5 +20,20 @@ struct DeviceSpec {
   [[nodiscard]] std::string text() const;  ///< "cuda:0", "emu:sm_90/H100"
   [[nodiscard]] bool modelled() const { return kind == Kind::kEmulator; }
 };
+
+/// Whether a GPU has this architecture: "sm_90". Those of NVIDIA's table of compute capabilities,
+/// from 5.0 on; without the `a` or `f` of a compiler's target.
+[[nodiscard]] bool is_gpu_arch(std::string_view text);
+
+/// What a search may be for: a GPU's architecture, "sm_90", or the pool of an emulated device,
+/// "emu:sm_90", "emu:sm_90:H100". Everything that takes the name of an architecture asks here.
+/// Returns the one spelling that workers use: `sm_90a` is "sm_90", "emu:sm_90/H200" is
+/// "emu:sm_90" where that is the architecture's first profile. Errors: kInvalidInput, with all
+/// names that there are.
+[[nodiscard]] Result<std::string> parse_arch(std::string_view text);
+
+/// A part of a pool's name: at most 60 characters; runs of other characters than letters, digits
+/// and . _ - become one '-'.
+[[nodiscard]] std::string pool_part(std::string_view text, std::size_t most = 60);
 
 }  // namespace hone

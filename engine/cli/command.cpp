@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <string_view>
 
 #include "engine/results/text.h"
 #include "engine/rewriting/remote_rewriting.h"
@@ -256,6 +258,21 @@ MissingLayers DatabaseOptions::missing_layers() const {
   one.limit = 1;
   const auto runs = (*store)->runs(one);
   return runs && runs->empty() ? MissingLayers::kTold : MissingLayers::kUntold;
+}
+
+std::string DatabaseOptions::as_typed() const {
+  return path.empty() ? "" : " --db " + shell_word(path);
+}
+
+std::string shell_word(const std::string& text) {
+  const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("-_./:@%+=,").find(c) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 std::string format_time(double time_us) { return results::time_text(time_us); }

@@ -114,6 +114,8 @@ struct DatabaseOptions {
   [[nodiscard]] Result<std::unique_ptr<Store>> open() const;
   /// For commands that only read: a missing file is an error, not an empty database.
   [[nodiscard]] Result<std::unique_ptr<Store>> open_existing() const;
+  /// What was given, to be repeated in a command that is printed for pasting: "" or " --db FILE".
+  [[nodiscard]] std::string as_typed() const;
   /// kTold while the database has no runs, or is not there.
   [[nodiscard]] MissingLayers missing_layers() const;
 };
@@ -147,6 +149,9 @@ struct RedisOptions {
   std::string prefix = "hone";
   /// `otherwise`: what holds without $HONE_REDIS, as the help says it.
   void add_to(CLI::App& app, const std::string& otherwise = "redis://127.0.0.1:6379");
+  /// What was given of them, to be repeated in a command that is printed for pasting: "" or
+  /// " --redis redis://host --prefix x", without a password.
+  [[nodiscard]] std::string as_typed() const;
   /// `patience_s`: how long a call tries to reach a server that is away.
   [[nodiscard]] Result<std::unique_ptr<queue::Broker>> open(double patience_s = 30) const;
 };
@@ -170,6 +175,9 @@ struct DaemonOptions {
 [[nodiscard]] Result<void> check_writable(const std::string& path);
 /// Writes text to a file, or to stdout for "-". kIo with the reason.
 [[nodiscard]] Result<void> write_text(const std::string& path, const std::string& text);
+
+/// As a shell takes it for one word: in quotes where it needs some.
+[[nodiscard]] std::string shell_word(const std::string& text);
 
 /// "12.3 us", "4.56 ms"
 [[nodiscard]] std::string format_time(double time_us);

@@ -72,7 +72,10 @@ Registration add_coordinator(CLI::App& root) {
   options->database.add_to(*app);
   options->llm.add_to(*app);
   add_sandbox_option(*app, options->sandbox);
-  app->add_option("--jobs", options->jobs, "How many jobs are searched for at once")
+  app->add_option(
+         "--jobs", options->jobs,
+         "How many jobs are searched for at once. One of higher priority than these begins "
+         "beside them and takes most of the workers, up to four times as many in all")
       ->type_name("N")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();

@@ -11,6 +11,7 @@
 #include "engine/cli/watch_job.h"
 #include "engine/search/search_limits.h"
 #include "engine/service/described_files.h"
+#include "engine/service/job_view.h"
 #include "engine/service/submission.h"
 
 namespace hone::cli {
@@ -55,12 +56,14 @@ int run(const Options& options) {
   if (!job) return common.fail(job.error());
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
   fmt::print(out, "{}\n", job->id);
-  for (const std::string& arch : missing_archs(**broker, job->archs))
-    fmt::print(stderr, "hone: no worker for {} is there now: the job waits for one\n", arch);
-  if (options.wait) return watch_job(**broker, job->id, common);
-  fmt::print(stderr, "hone: submitted for {}; see `hone watch {}`\n", fmt::join(job->archs, ", "),
-             job->id);
-  return common.write_json({{"job", job->id}, {"archs", job->archs}}) ? kDone : kEnvironmentLacks;
+  if (options.wait) return watch_job(**broker, job->id, options.redis, common);
+  const auto warnings = warnings_for(job->archs, **broker);
+  for (const std::string& warning : warnings) fmt::print(stderr, "hone: {}\n", warning);
+  fmt::print(stderr, "hone: submitted for {}; see `hone watch {}{}`\n", fmt::join(job->archs, ", "),
+             job->id, options.redis.as_typed());
+  return common.write_json({{"job", job->id}, {"archs", job->archs}, {"warnings", warnings}})
+             ? kDone
+             : kEnvironmentLacks;
 }
 
 }  // namespace
@@ -80,7 +83,8 @@ Registration add_submit(CLI::App& root) {
       ->type_name("ARCH")
       ->delimiter(',');
   app->add_option("--priority", options->submission.priority,
-                  "Jobs with a higher one are searched first")
+                  "Jobs with a higher one begin first, and each step doubles a job's share of the "
+                  "workers, up to 32 times")
       ->check(CLI::Range(-kMostPriority, kMostPriority))
       ->type_name("N")
       ->capture_default_str();

@@ -16,12 +16,13 @@ int run(const Options& options) {
   if (auto json = common.check_json(); !json) return common.fail(json.error());
   const auto broker = options.redis.open();
   if (!broker) return common.fail(broker.error());
-  const auto workers = (*broker)->workers();
-  if (!workers) return common.fail(workers.error());
+  const auto there = (*broker)->registered();
+  if (!there) return common.fail(there.error());
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
-  if (workers->empty()) fmt::print(out, "no worker is there; `hone worker` starts one\n");
+  if (there->workers.empty() && there->foreign.empty())
+    fmt::print(out, "no worker is there; `hone worker{}` starts one\n", options.redis.as_typed());
   nlohmann::json rows = nlohmann::json::array();
-  for (const auto& worker : *workers) {
+  for (const auto& worker : there->workers) {
     fmt::print(out, "{}  on {}, hone {}{}: {} evaluated, {} at work\n", worker.id, worker.host,
                worker.version, worker.draining ? ", draining" : "", worker.evaluated,
                worker.in_flight);
@@ -41,10 +42,29 @@ int run(const Options& options) {
     rows.push_back({{"worker", worker.id},
                     {"host", worker.host},
                     {"version", worker.version},
+                    {"usable", true},
                     {"draining", worker.draining},
                     {"evaluated", worker.evaluated},
                     {"in_flight", worker.in_flight},
                     {"started_at_ms", worker.started_at},
+                    {"devices", devices}});
+  }
+  for (const auto& worker : there->foreign) {
+    fmt::print(out,
+               "{}  on {}, hone {}: ANOTHER VERSION, takes no work of hone {} (queue {}, not {})\n",
+               worker.id, worker.host, worker.version.empty() ? "?" : worker.version, HONE_VERSION,
+               worker.queue_version, queue::kQueueVersion);
+    nlohmann::json devices = nlohmann::json::array();
+    for (const auto& device : worker.devices) {
+      fmt::print(out, "  {}\n", device.pool);
+      devices.push_back(
+          {{"pool", device.pool}, {"arch", device.arch}, {"modelled", device.modelled}});
+    }
+    rows.push_back({{"worker", worker.id},
+                    {"host", worker.host},
+                    {"version", worker.version},
+                    {"usable", false},
+                    {"queue_version", worker.queue_version},
                     {"devices", devices}});
   }
   return common.write_json({{"workers", rows}}) ? kDone : kEnvironmentLacks;
@@ -56,7 +76,8 @@ int run(const Options& options) {
 Registration add_workers(CLI::App& root) {
   using namespace workers_command;
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("workers", "List the workers that a coordinator can use now");
+  CLI::App* app = root.add_subcommand(
+      "workers", "List the workers that are there now, and mark those of another version");
   options->redis.add_to(*app);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

@@ -18,6 +18,22 @@ void RedisOptions::add_to(CLI::App& app, const std::string& otherwise) {
       ->capture_default_str();
 }
 
+std::string RedisOptions::as_typed() const {
+  std::string out;
+  if (!url.empty()) {
+    std::string shown = url;  // redis://user:password@host
+    const auto slashes = shown.find("://"), at = shown.rfind('@');
+    if (slashes != shown.npos && at != shown.npos && at > slashes) {
+      const auto colon = shown.find(':', slashes + 3);
+      // It comes from $HONE_REDIS_PASSWORD then.
+      if (colon < at) shown.erase(colon, at - colon + (colon == slashes + 3 ? 1 : 0));
+    }
+    out += " --redis " + shell_word(shown);
+  }
+  if (prefix != RedisOptions().prefix) out += " --prefix " + shell_word(prefix);
+  return out;
+}
+
 Result<std::unique_ptr<queue::Broker>> RedisOptions::open(double patience_s) const {
   const char* environment = std::getenv("HONE_REDIS");
   const std::string text = !url.empty() ? url

@@ -77,11 +77,13 @@ Result<void> Broker::submit(const JobMessage& job) {
   const auto status = encode(queued);
   if (!status) return std::unexpected(status.error());
   const std::string jobs = keys_.jobs(), own = keys_.job(job.id), ids = keys_.job_ids();
-  const std::string priority = std::to_string(job.priority), now = std::to_string(unix_ms()),
-                    most = std::to_string(kMostJobs), listed = std::to_string(kJobsListed_ms);
+  const auto about_it = encode(about(job));
+  if (!about_it) return std::unexpected(about_it.error());
+  const std::string priority = std::to_string(job.priority), most = std::to_string(kMostJobs),
+                    listed = std::to_string(kJobsListed_ms);
   auto reply = redis_->script(
       scripts::kSubmit, std::vector<std::string_view>{jobs, own, ids},
-      std::vector<std::string_view>{job.id, *message, *status, priority, now, most, listed},
+      std::vector<std::string_view>{job.id, *message, *status, priority, most, listed, *about_it},
       kRepeatable);
   if (!reply) return std::unexpected(reply.error());
   const auto answer = reply->as_string();
@@ -125,7 +127,7 @@ Result<std::vector<JobStatus>> Broker::jobs(int limit) {
   return statuses;
 }
 
-Result<void> Broker::cancel(const std::string& id) {
+Result<bool> Broker::cancel(const std::string& id) {
   const auto unknown = [&] { return invalid(fmt::format("there is no job '{}'", id)); };
   if (!is_id(id)) return unknown();
   const std::string job = keys_.job(id), cancelled = keys_.cancelled();
@@ -135,7 +137,7 @@ Result<void> Broker::cancel(const std::string& id) {
   const auto answer = reply->as_integer();
   if (!answer) return std::unexpected(reply->as_error("cannot cancel the job"));
   if (*answer == -1) return unknown();
-  return {};
+  return *answer == 1;
 }
 
 Result<void> Broker::report(const WorkerMessage& worker, double ttl_s) {
@@ -160,13 +162,19 @@ Result<void> Broker::leave(const std::string& worker) {
 }
 
 Result<std::vector<WorkerMessage>> Broker::workers() {
+  auto all = registered();
+  if (!all) return std::unexpected(all.error());
+  return std::move(all->workers);
+}
+
+Result<Registered> Broker::registered() {
   const auto ids = ids_in(redis_->call({"ZRANGE", keys_.workers(), "0", "-1"}, kRepeatable),
                           "cannot list the workers");
   if (!ids) return std::unexpected(ids.error());
   std::vector<std::vector<std::string>> commands;
   for (const auto& id : *ids) commands.push_back({"GET", keys_.worker(id)});
-  std::vector<WorkerMessage> workers;
-  if (commands.empty()) return workers;
+  Registered all;
+  if (commands.empty()) return all;
   const auto replies = redis_->pipeline(commands, kRepeatable);
   if (!replies) return std::unexpected(replies.error());
   for (std::size_t i = 0; i < replies->size(); ++i) {
@@ -176,10 +184,13 @@ Result<std::vector<WorkerMessage>> Broker::workers() {
         (void)redis_->call({"ZREM", keys_.workers(), (*ids)[i]}, kRepeatable);
       continue;
     }
-    auto worker = worker_from(*bytes);
-    if (worker && worker->id == (*ids)[i]) workers.push_back(std::move(*worker));
+    if (auto worker = worker_from(*bytes)) {
+      if (worker->id == (*ids)[i]) all.workers.push_back(std::move(*worker));
+    } else if (auto foreign = foreign_worker_from(*bytes)) {
+      if (foreign->id == (*ids)[i]) all.foreign.push_back(std::move(*foreign));
+    }
   }
-  return workers;
+  return all;
 }
 
 Result<std::vector<DeadLetter>> Broker::dead(int limit) {

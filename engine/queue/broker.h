@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "candidates/result.h"
 #include "engine/queue/keys.h"
+#include "engine/queue/messages_about.h"
 #include "engine/queue/messages_job.h"
 #include "engine/queue/messages_worker.h"
 #include "engine/queue/redis_client.h"
@@ -27,6 +30,27 @@ struct DeadLetter {
   std::int64_t at = 0;  // Unix time [ms]
 };
 
+/// A job as lists show it.
+struct JobRow {
+  JobStatus status;
+  std::optional<JobAbout> about;  ///< none: an older hone submitted it
+  std::int64_t submitted_at = 0;  // Unix time by the server's clock [ms]; 0: not known
+};
+
+/// Which jobs are wanted; what is empty lets all pass.
+struct JobFilter {
+  std::string owner;             ///< exactly
+  std::vector<JobState> states;  ///< one of these
+  std::string task;              ///< its name, or the first four digits or more of its hash
+  [[nodiscard]] bool empty() const { return owner.empty() && states.empty() && task.empty(); }
+};
+
+/// Who is registered as a worker now.
+struct Registered {
+  std::vector<WorkerMessage> workers;  ///< that can take work of this version
+  std::vector<ForeignWorker> foreign;  ///< of other versions
+};
+
 class Broker {
  public:
   Broker(std::shared_ptr<RedisClient> redis, std::string prefix)
@@ -38,13 +62,29 @@ class Broker {
   [[nodiscard]] Result<std::vector<JobStatus>> jobs(int limit);
   /// kInvalidInput: there is no such job (any more).
   [[nodiscard]] Result<JobStatus> status(const std::string& id);
-  /// Of a job that has ended: nothing happens.
-  [[nodiscard]] Result<void> cancel(const std::string& id);
+  /// The newest first, at most `limit`; reads no more of the list than it needs. Jobs that ended
+  /// more than a week ago are left out.
+  [[nodiscard]] Result<std::vector<JobRow>> rows(const JobFilter& filter, int limit);
+  /// One job, by its whole id. kInvalidInput: there is no such job (any more).
+  [[nodiscard]] Result<JobRow> row(const std::string& id);
+  /// The whole id of the one job that is called so or begins so. kInvalidInput: none does, or
+  /// several do, which are named.
+  [[nodiscard]] Result<std::string> find_job(const std::string& id_or_prefix);
+  /// Ids of the jobs that no search has been begun for, in the order in which they will be: the
+  /// highest priority first, of equal ones the oldest.
+  [[nodiscard]] Result<std::vector<std::string>> line();
+  /// Does a coordinator lead now?
+  [[nodiscard]] Result<bool> has_leader();
+  /// By the server's clock [ms]; by this machine's where the server does not tell.
+  [[nodiscard]] std::int64_t now_ms();
+  /// False: the job had ended before, and nothing happens. kInvalidInput: there is no such job.
+  [[nodiscard]] Result<bool> cancel(const std::string& id);
 
   /// A worker is there, for `ttl_s` from now.
   [[nodiscard]] Result<void> report(const WorkerMessage& worker, double ttl_s);
   [[nodiscard]] Result<void> leave(const std::string& worker);
   [[nodiscard]] Result<std::vector<WorkerMessage>> workers();
+  [[nodiscard]] Result<Registered> registered();
 
   /// The newest first.
   [[nodiscard]] Result<std::vector<DeadLetter>> dead(int limit);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "engine/queue/endure.h"
 #include "engine/queue/messages_work.h"
+#include "engine/search/search_limits.h"
 
 namespace hone::queue {
 namespace {
@@ -25,6 +27,12 @@ constexpr auto kOverdue = std::chrono::minutes(20);
 constexpr auto kAuditAfter = std::chrono::seconds(3);  // an answer may be on its way
 constexpr std::size_t kMostCrashed = 64;               // of a search, that may be put back
 constexpr double kCollect_s = 0.2;
+constexpr double kFirstHeld_s = 0.05;  // taken for an evaluation's time until one has ended
+constexpr double kNewsOfHeld = 0.2;    // of one evaluation, in the mean over the last ones
+
+double seconds_since_start(Clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
 
 /// Not the candidate's or the task's fault: another worker may do better.
 bool is_the_machines(ErrorCode code) {
@@ -73,6 +81,7 @@ class Dispatcher::Lane final : public SearchQueue {
         !asked.final_stage && (request.screen_above_us > 0 || request.measure_first);
     const std::lock_guard lock(owner_.mutex_);
     if (cancelled_) return false;
+    if (!asks()) begin_to_ask();
     waiting_.push_back(message.id);
     asked.stage = stage_of(work.kind, request);
     asked_[message.id] = std::move(asked);
@@ -111,7 +120,7 @@ class Dispatcher::Lane final : public SearchQueue {
       crashed_.clear();
       for (const auto& [id, asked] : asked_) {
         if (owner_.waiting_for_.erase(id) == 0) continue;
-        owner_.in_flight_[pool_] -= room_of(asked);
+        take_back(asked);
         open.push_back(id);
       }
       asked_.clear();
@@ -128,6 +137,55 @@ class Dispatcher::Lane final : public SearchQueue {
     const std::lock_guard lock(owner_.mutex_);
     cancelled_ = false;
   }
+
+  // Shares. A search's use is the time for which it held slots, over its weight: who has used
+  // least is next. Time, not number: who asks for what takes long would else have all slots soon.
+
+  /// 2 to the power of its priority below the highest one that asks the pool.
+  [[nodiscard]] double weight(int highest) const {
+    return std::exp2(-std::clamp(highest - priority_, 0, kMostSteps));
+  }
+  /// [slot seconds / weight], of what was answered and what is in flight: of that, at least what
+  /// an evaluation of this search usually takes.
+  [[nodiscard]] double used(int highest, double now_s) const {
+    const double in_flight = std::max(slots_ * usual_s_, slots_ * now_s - given_sum_s_);
+    return used_s_ + in_flight / weight(highest);
+  }
+  /// Who is new, or asked for nothing for a while, saves up nothing: it begins beside those that
+  /// have used least. Precondition: it asks for nothing now.
+  void begin_to_ask() {
+    const int highest = std::max(priority_, owner_.highest_priority(pool_));
+    const double now_s = seconds_since_start(Clock::now());
+    std::optional<double> least;
+    for (const Lane* lane : owner_.lanes_)
+      if (lane != this && lane->pool_ == pool_ && lane->asks())
+        least = std::min(least.value_or(lane->used(highest, now_s)), lane->used(highest, now_s));
+    if (least) used_s_ = std::max(used_s_, *least);
+  }
+  /// A slot is taken for it now.
+  void hand_out(Asked& asked) {
+    asked.given = Clock::now();
+    owner_.in_flight_[pool_] += room_of(asked);
+    slots_ += room_of(asked);
+    if (room_of(asked) > 0) given_sum_s_ += seconds_since_start(asked.given);
+  }
+  /// Its slot is free again; for how long it was taken counts.
+  void take_back(const Asked& asked) {
+    owner_.in_flight_[pool_] -= room_of(asked);
+    if (room_of(asked) == 0) return;
+    const double given_s = seconds_since_start(asked.given);
+    const double held_s = seconds_since_start(Clock::now()) - given_s;
+    used_s_ += held_s / weight(owner_.highest_priority(pool_));
+    --slots_;
+    given_sum_s_ = slots_ == 0 ? 0 : given_sum_s_ - given_s;
+    usual_s_ += kNewsOfHeld * (held_s - usual_s_);
+  }
+  [[nodiscard]] bool asks() const { return slots_ > 0 || !waiting_.empty(); }
+
+  double used_s_ = 0;              ///< of what was answered [slot seconds / weight]
+  double usual_s_ = kFirstHeld_s;  ///< for which one evaluation holds its slot, a running mean
+  double given_sum_s_ = 0;         ///< of what is in flight: the sum of the times of handing out
+  int slots_ = 0;                  ///< that it holds now
 
   Dispatcher& owner_;
   const std::string job_, pool_;
@@ -198,17 +256,32 @@ int Dispatcher::room(const std::string& pool) {
   return 2 * std::max(capacity_[pool], kLeastCapacity) - in_flight_[pool];
 }
 
+int Dispatcher::highest_priority(const std::string& pool) const {
+  int highest = -kMostPriority;
+  for (const Lane* lane : lanes_)
+    if (lane->pool_ == pool && lane->asks()) highest = std::max(highest, lane->priority_);
+  return highest;
+}
+
 Dispatcher::Lane* Dispatcher::next_lane() {
   Lane* best = nullptr;
+  double least = 0;
+  const double now_s = seconds_since_start(Clock::now());
+  std::map<std::string, int> highest;  // by pool
+  for (const Lane* lane : lanes_) {
+    if (!lane->asks()) continue;
+    const auto [entry, added] = highest.emplace(lane->pool_, lane->priority_);
+    if (!added) entry->second = std::max(entry->second, lane->priority_);
+  }
   for (Lane* lane : lanes_) {
     if (lane->waiting_.empty()) continue;
     if (room(lane->pool_) < room_of(lane->asked_[lane->waiting_.front()])) continue;
-    const auto in_flight = [](const Lane* one) {
-      return one->asked_.size() - one->waiting_.size();
-    };
-    if (best == nullptr || lane->priority_ > best->priority_ ||
-        (lane->priority_ == best->priority_ && in_flight(lane) < in_flight(best)))
+    const double used = lane->used(highest[lane->pool_], now_s);
+    // Of those that have used alike, which is seldom but at the beginning, the higher one.
+    if (best == nullptr || used < least || (used == least && lane->priority_ > best->priority_)) {
       best = lane;
+      least = used;
+    }
   }
   return best;
 }
@@ -226,9 +299,8 @@ void Dispatcher::hand_out(const std::stop_token& stopping) {
         const std::string id = std::move(lane->waiting_.front());
         lane->waiting_.pop_front();
         Asked& asked = lane->asked_[id];
-        asked.given = Clock::now();
         waiting_for_[id] = lane;
-        in_flight_[lane->pool_] += room_of(asked);
+        lane->hand_out(asked);
         ++messages;
         bytes += asked.message.size();
         batches[{lane->pool_, asked.worker}].emplace_back(id, asked.message);
@@ -299,7 +371,7 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
   const int most = asked.worker.empty() ? kMostFailures : kMostFailuresOfOne;
   if (stranger || ((!wrong.empty() || machine) && ++asked.failures < most)) {
     ++counts_.repeated;
-    in_flight_[lane.pool_] -= room_of(asked);
+    lane.take_back(asked);
     waiting_for_.erase(found);
     lane.waiting_.push_front(answer.id);
     work_ready_.notify_all();
@@ -314,7 +386,7 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
   Answered answered{pool, asked.stage, std::nullopt,
                     std::chrono::duration<double>(Clock::now() - asked.given).count()};
   if (done.evaluation) answered.verdict = done.evaluation->verdict;
-  in_flight_[lane.pool_] -= room_of(asked);
+  lane.take_back(asked);
   waiting_for_.erase(found);
   if (answered.verdict == Verdict::kCrash && !asked.admission && !asked.final_stage) {
     asked.failures = 0;
@@ -378,7 +450,7 @@ void Dispatcher::audit() {
     if (open->contains(id) || found == waiting_for_.end()) continue;
     Lane& lane = *found->second;
     Asked& asked = lane.asked_[id];
-    in_flight_[lane.pool_] -= room_of(asked);
+    lane.take_back(asked);
     waiting_for_.erase(found);
     if (std::ranges::find(overdue, id) != overdue.end()) {
       log_({.level = LogLevel::kWarning,

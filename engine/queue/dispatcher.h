@@ -46,6 +46,10 @@ struct Answered {
   double seconds = 0;              ///< since it was handed out, the last time
 };
 
+/// So many steps of priority below the highest that asks, a search's share shrinks no more: to
+/// 1/32 of that one's.
+inline constexpr int kMostSteps = 5;
+
 class Dispatcher {
  public:
   /// `log` gets whatever is wrong, from any thread; `observe` every answer, from one thread and
@@ -55,8 +59,9 @@ class Dispatcher {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  /// The end of one search. Higher priorities go first; of equal ones, who has less in flight.
-  /// Must not outlive the dispatcher.
+  /// The end of one search. The slots of a pool are shared by priority: each step doubles a
+  /// search's share, up to kMostSteps of them, so that the lowest gets some, too. What one search
+  /// does not want the others have. Must not outlive the dispatcher.
   [[nodiscard]] std::unique_ptr<SearchQueue> open(const std::string& job, const std::string& pool,
                                                   bool modelled, int priority);
   /// Asks again what was answered `crash` in the search stage: the search gets a second answer with
@@ -84,8 +89,9 @@ class Dispatcher {
   void take_answer(const Lead::Answer& answer);
   static std::string out_of_place(const Asked& asked, const Evaluation& evaluation, bool modelled);
   void audit();
-  /// Precondition: the lock is held. Null: nothing can be handed out.
+  /// Precondition of both: the lock is held. Null: nothing can be handed out.
   [[nodiscard]] Lane* next_lane();
+  [[nodiscard]] int highest_priority(const std::string& pool) const;
   [[nodiscard]] int room(const std::string& pool);
 
   Lead& lead_;

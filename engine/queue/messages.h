@@ -4,6 +4,7 @@
 //   work    coordinator -> worker        messages_work.h
 //   result  worker -> coordinator        messages_result.h
 //   job     submit -> coordinator        messages_job.h
+//   about   submit -> who lists jobs     messages_about.h
 //   status  coordinator -> who asks      messages_job.h
 //   worker  worker -> coordinator        messages_worker.h
 //

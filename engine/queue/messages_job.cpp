@@ -35,12 +35,6 @@ constexpr std::array<std::string_view, 7> kStates = {
 constexpr std::string_view kStateList =
     "queued, admitting, searching, finishing, done, failed, cancelled";
 
-std::optional<JobState> parse_state(std::string_view text) {
-  const auto found = std::ranges::find(kStates, text);
-  if (found == kStates.end()) return std::nullopt;
-  return static_cast<JobState>(found - kStates.begin());
-}
-
 std::string file_name(const std::string& path) {
   return clean_text(std::filesystem::path(path).filename().string(), kMaxLine);
 }
@@ -264,7 +258,7 @@ JobStatus read_status(const JsonCursor& root) {
   expect_fields(root, {"id", "state", "archs", "error", "model", "updated_at"});
   if (!root.ok()) return status;
   status.id = read_id(root.at("id"));
-  status.state = root.at("state").choice<JobState>(parse_state, kStateList);
+  status.state = root.at("state").choice<JobState>(parse_job_state, kStateList);
   for (const JsonCursor& element : root.at("archs").elements_up_to(kMostJobArchs))
     status.archs.push_back(read_progress(element));
   status.error = read_text(root.at("error"), kMaxText);
@@ -274,6 +268,12 @@ JobStatus read_status(const JsonCursor& root) {
 }
 
 }  // namespace
+
+std::optional<JobState> parse_job_state(std::string_view text) {
+  const auto found = std::ranges::find(kStates, text);
+  if (found == kStates.end()) return std::nullopt;
+  return static_cast<JobState>(found - kStates.begin());
+}
 
 std::string_view to_string(JobState state) { return kStates[static_cast<std::size_t>(state)]; }
 

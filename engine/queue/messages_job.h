@@ -52,6 +52,9 @@ struct ArchProgress {
 
 enum class JobState { kQueued, kAdmitting, kSearching, kFinishing, kDone, kFailed, kCancelled };
 [[nodiscard]] std::string_view to_string(JobState state);  ///< "queued", …
+[[nodiscard]] std::optional<JobState> parse_job_state(std::string_view text);
+/// Done, failed or cancelled: nothing more becomes of it.
+[[nodiscard]] constexpr bool has_ended(JobState state) { return state >= JobState::kDone; }
 
 /// What a job's language model did, in all its searches that have ended.
 struct JobModel {

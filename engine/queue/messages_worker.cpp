@@ -100,4 +100,33 @@ Result<WorkerMessage> worker_from(std::string_view bytes) {
   return decode_as(kWorkerType, bytes, read_worker);
 }
 
+std::optional<ForeignWorker> foreign_worker_from(std::string_view bytes) {
+  if (bytes.size() > kMaxMessage) return std::nullopt;
+  const auto json =
+      protocol::decode(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  if (!json || !json->is_object()) return std::nullopt;
+  const auto version = protocol::get_int(*json, "v");
+  const auto type = protocol::get_string(*json, "type", kMaxLine);
+  const auto id = protocol::get_string(*json, "id", kMaxLine);
+  if (!version || *version == kQueueVersion || *version < 0 || *version > 1'000'000)
+    return std::nullopt;
+  if (!type || *type != kWorkerType || !id || !is_id(*id)) return std::nullopt;
+  const auto text = [](const Json& object, const char* key) {
+    const auto value = protocol::get_string(object, key, kMaxLine);
+    return value ? clean_text(*value, kMaxLine) : "";
+  };
+  ForeignWorker worker{
+      *id, text(*json, "host"), text(*json, "version"), static_cast<int>(*version), {}};
+  const auto devices = json->find("devices");
+  if (devices == json->end() || !devices->is_array()) return worker;
+  for (const Json& device : *devices) {
+    if (!device.is_object() || worker.devices.size() >= kMaxDevices) continue;
+    const auto modelled = device.find("modelled");
+    worker.devices.push_back(
+        {text(device, "pool"), text(device, "arch"),
+         modelled != device.end() && modelled->is_boolean() && modelled->get<bool>()});
+  }
+  return worker;
+}
+
 }  // namespace hone::queue

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,22 @@ struct WorkerMessage {
 
 [[nodiscard]] Result<std::string> encode(const WorkerMessage& message);
 [[nodiscard]] Result<WorkerMessage> worker_from(std::string_view bytes);
+
+/// A worker of another version of the queue: it takes no work of this one.
+struct ForeignWorker {
+  std::string id;
+  std::string host;
+  std::string version;    ///< of hone; empty where it does not say
+  int queue_version = 0;  ///< kQueueVersion of its hone
+  struct Device {
+    std::string pool;
+    std::string arch;
+    bool modelled = false;
+  };
+  std::vector<Device> devices;
+};
+/// What can be read of one, whatever its version. Empty: no such message, or one of this version.
+[[nodiscard]] std::optional<ForeignWorker> foreign_worker_from(std::string_view bytes);
 
 /// The id of the set of devices that may stand in for each other: "sm_90:NVIDIA-H200"; of emulated
 /// ones "emu:sm_90", and "emu:sm_90:H100" with another profile than the architecture's first.

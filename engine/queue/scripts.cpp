@@ -4,11 +4,14 @@ namespace hone::queue::scripts {
 
 const RedisScript kSubmit(R"lua(
 if redis.call('EXISTS', KEYS[2]) == 1 then return 'known' end
-if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[6]) then return 'full' end
-redis.call('HSET', KEYS[2], 'message', ARGV[2], 'status', ARGV[3], 'state', 'queued')
-redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[5] - ARGV[7])
-redis.call('ZADD', KEYS[3], ARGV[5], ARGV[1])
-redis.call('XADD', KEYS[1], '*', 'id', ARGV[1], 'priority', ARGV[4])
+if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[5]) then return 'full' end
+redis.call('HSET', KEYS[2], 'message', ARGV[2], 'status', ARGV[3], 'state', 'queued',
+           'about', ARGV[7])
+local entry = redis.call('XADD', KEYS[1], '*', 'id', ARGV[1], 'priority', ARGV[4])
+local now = string.match(entry, '^%d+')
+redis.call('HSET', KEYS[2], 'submitted', now)
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - ARGV[6])
+redis.call('ZADD', KEYS[3], now, ARGV[1])
 return 'ok'
 )lua");
 

@@ -231,7 +231,8 @@ nlohmann::json point_json(const RunPoint& point) {
           {"found_at", point.found_at}};
 }
 
-nlohmann::json job_json(const queue::JobStatus& status) {
+nlohmann::json job_json(const JobView& job) {
+  const queue::JobStatus& status = job.row.status;
   nlohmann::json archs = nlohmann::json::array();
   for (const auto& arch : status.archs) {
     archs.push_back({{"arch", arch.arch},
@@ -245,9 +246,21 @@ nlohmann::json job_json(const queue::JobStatus& status) {
   nlohmann::json model;
   if (status.model)
     model = {{"note", status.model->note}, {"use", model_use_json(status.model->use)}};
-  return {{"job", status.id}, {"state", to_string(status.state)},
-          {"archs", archs},   {"error", status.error},
-          {"model", model},   {"updated_at_ms", status.updated_at}};
+  nlohmann::json json = {
+      {"job", status.id},   {"state", to_string(status.state)},
+      {"waits", job.waits}, {"place", job.place > 0 ? nlohmann::json(job.place) : nlohmann::json()},
+      {"archs", archs},     {"error", status.error},
+      {"model", model},     {"updated_at_ms", status.updated_at}};
+  const std::int64_t submitted = job.row.submitted_at;
+  json["submitted_at_ms"] = submitted > 0 ? nlohmann::json(submitted) : nlohmann::json();
+  const auto& about = job.row.about;
+  json["task"] = about ? nlohmann::json(about->task) : nlohmann::json();
+  json["task_hash"] = about ? nlohmann::json(about->task_hash) : nlohmann::json();
+  json["owner"] = about ? nlohmann::json(about->owner) : nlohmann::json();
+  json["priority"] = about ? nlohmann::json(about->priority) : nlohmann::json();
+  json["budget"] = about ? nlohmann::json(about->budget.text()) : nlohmann::json();
+  json["wanted_archs"] = about ? nlohmann::json(about->archs) : nlohmann::json();
+  return json;
 }
 
 nlohmann::json finalist_json(const Finalist& finalist) {

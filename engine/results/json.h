@@ -8,6 +8,7 @@
 #include "candidates/store/store.h"
 #include "engine/queue/messages_job.h"
 #include "engine/search/search.h"
+#include "engine/service/job_view.h"
 
 namespace hone::results {
 
@@ -36,7 +37,7 @@ namespace hone::results {
 [[nodiscard]] nlohmann::json run_json(const RunRecord& run);
 [[nodiscard]] nlohmann::json point_json(const RunPoint& point);
 /// A submitted job.
-[[nodiscard]] nlohmann::json job_json(const queue::JobStatus& status);
+[[nodiscard]] nlohmann::json job_json(const JobView& job);
 /// The "best" object of the machine form.
 [[nodiscard]] nlohmann::json finalist_json(const Finalist& finalist);
 

@@ -15,6 +15,7 @@
 #include "engine/queue/dispatcher.h"
 #include "engine/queue/endure.h"
 #include "engine/queue/lead.h"
+#include "engine/search/search_limits.h"
 #include "engine/service/coordinator_metrics.h"
 #include "engine/service/job_runner.h"
 
@@ -28,6 +29,8 @@ constexpr auto kStandbyLooks = milliseconds(300);
 constexpr auto kJobLooks = milliseconds(100);
 constexpr auto kReviews = milliseconds(1500);
 constexpr std::size_t kMostWaiting = 64;
+/// So many times `jobs_at_once` run where each comes with a higher priority than the last.
+constexpr std::ptrdiff_t kMostLevels = 4;
 /// After a term that failed: longer than the lock lasts, so that a sound standby takes its turn.
 constexpr auto kAfterFailure = milliseconds(static_cast<int>(1500 * queue::kLeadershipTtl_s));
 constexpr auto kFleetLooks = milliseconds(1000);
@@ -189,15 +192,20 @@ class Term {
     });
   }
 
-  /// The highest priority first; of equal ones, the oldest.
+  /// The highest priority first; of equal ones, the oldest. Those that wait for a worker hold up
+  /// nobody else, and neither do those of lower priority: beside them a job begins at once, and
+  /// the dispatcher gives it its share of the workers.
   void begin_some() {
-    const auto busy = [&] {
-      return std::ranges::count_if(running_, [](const auto& job) { return !job->waiting(); });
+    const auto busy = [&](int least_priority) {
+      return std::ranges::count_if(running_, [&](const auto& job) {
+        return !job->waiting() && job->priority() >= least_priority;
+      });
     };
-    // Those that wait for a worker hold up nobody else.
-    while (busy() < options_.jobs_at_once && !waiting_.empty() &&
-           running_.size() < static_cast<std::size_t>(options_.jobs_at_once) + kMostWaiting) {
+    const auto at_once = static_cast<std::ptrdiff_t>(options_.jobs_at_once);
+    while (!waiting_.empty() &&
+           running_.size() < static_cast<std::size_t>(kMostLevels * at_once) + kMostWaiting) {
       const auto next = std::ranges::max_element(waiting_, {}, &queue::QueuedJob::priority);
+      if (busy(next->priority) >= at_once || busy(-kMostPriority) >= kMostLevels * at_once) return;
       const queue::QueuedJob job = *next;
       waiting_.erase(next);
       running_.push_back(std::make_unique<JobRunner>(context_, job));

@@ -21,6 +21,7 @@ struct Access;
 }
 
 struct CoordinatorOptions {
+  /// Of one priority and above: below it, others go on meanwhile, four times as many in all.
   int jobs_at_once = 4;
   /// What reads the sources of one job; called once for each search.
   std::function<std::unique_ptr<Rewriting>()> open_rewriting;

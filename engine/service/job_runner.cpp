@@ -7,9 +7,11 @@
 #include <exception>
 #include <iterator>
 
+#include "engine/search/phases/candidate.h"
 #include "engine/search/target/target.h"
 #include "engine/service/coordinator_metrics.h"
 #include "engine/service/gated_queue.h"
+#include "evaluator/device_spec.h"
 
 namespace hone {
 namespace {
@@ -146,6 +148,11 @@ SearchOptions JobRunner::options_of(std::size_t index) {
 
 void JobRunner::search(std::size_t index) {
   const std::string& arch = message_.archs[index];
+  // Whoever wrote the message: nobody could ever serve it.
+  if (const auto known = parse_arch(arch); !known) {
+    fail_with(known.error().message);
+    return;
+  }
   const auto pool = wait_for_pool(arch);
   if (!pool) return;
   const auto spec = device_of(pool->first, pool->second);
@@ -211,6 +218,7 @@ void JobRunner::show_outcome(std::size_t index, const SearchOutcome& outcome) {
   }
   const Finalist& best = outcome.ranked.front();
   progress.best_candidate = best.candidate.id;
+  progress.best_recipe = search::names_of(best.candidate.recipe);
   progress.best_time_us = best.evaluation.measurement.time_us;
   progress.reference_time_us = best.evaluation.measurement.reference_time_us;
 }

@@ -56,6 +56,7 @@ class JobRunner {
   JobRunner& operator=(const JobRunner&) = delete;
 
   [[nodiscard]] const std::string& id() const { return job_.id; }
+  [[nodiscard]] int priority() const { return job_.priority; }
   [[nodiscard]] bool finished() const { return finished_; }
   /// For a worker of every architecture it wants.
   [[nodiscard]] bool waiting() const { return waiting_ > 0 && waiting_ == at_work_; }

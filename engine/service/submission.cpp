@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <string_view>
 
 #include "engine/search/random.h"
+#include "evaluator/device_spec.h"
 #include "rewriters/llm/client/endpoint.h"
 #include "rewriters/llm/prompt/prompt.h"
 
@@ -61,22 +61,13 @@ Result<std::optional<queue::ModelWish>> wish_of(const Submission& submission) {
   return wish;
 }
 
-/// "sm_90", or "emu:sm_90" with a profile or without.
-bool is_arch(std::string_view text) {
-  if (text.starts_with("emu:")) text.remove_prefix(4);
-  const auto name = text.substr(0, text.find(':'));
-  return name.starts_with("sm_") && name.size() > 4 && name.size() < 8 &&
-         std::ranges::all_of(name.substr(3, 2), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 }  // namespace
 
 Result<void> check_submission(const Submission& submission) {
   if (auto valid = check_settings(submission.search); !valid) return valid;
   for (const std::string& arch : submission.archs)
-    if (!is_arch(arch))
-      return invalid(fmt::format(
-          "--arch {}: an architecture is called sm_90, an emulated one emu:sm_90", arch));
+    if (const auto known = parse_arch(arch); !known)
+      return invalid("--arch: " + known.error().message);
   if (const auto wish = wish_of(submission); !wish) return std::unexpected(wish.error());
   return {};
 }
@@ -98,7 +89,12 @@ Result<queue::JobMessage> submit(queue::Broker& broker, const Submission& submis
   job.model = std::move(*wish);
   job.task = std::move(task);
   job.search = submission.search;
-  job.archs = submission.archs;
+  for (const std::string& text : submission.archs) {
+    auto arch = parse_arch(text);
+    if (!arch) return std::unexpected(arch.error());
+    if (std::ranges::find(job.archs, *arch) == job.archs.end())
+      job.archs.push_back(std::move(*arch));
+  }
   job.priority = submission.priority;
   job.submitted_at = queue::unix_ms();
   job.owner = submission.owner;
@@ -110,20 +106,6 @@ Result<queue::JobMessage> submit(queue::Broker& broker, const Submission& submis
   if (const auto submitted = broker.submit(job); !submitted)
     return std::unexpected(submitted.error());
   return job;
-}
-
-std::vector<std::string> missing_archs(queue::Broker& broker,
-                                       const std::vector<std::string>& archs) {
-  const auto workers = broker.workers();
-  if (!workers) return {};
-  std::set<std::string> there;
-  for (const auto& worker : *workers)
-    for (const auto& device : worker.devices)
-      there.insert(device.modelled ? device.pool : device.info.arch);
-  std::vector<std::string> missing;
-  std::ranges::copy_if(archs, std::back_inserter(missing),
-                       [&](const std::string& arch) { return !there.contains(arch); });
-  return missing;
 }
 
 }  // namespace hone

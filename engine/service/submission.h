@@ -35,8 +35,4 @@ struct Submission {
 [[nodiscard]] Result<queue::JobMessage> submit(queue::Broker& broker, const Submission& submission,
                                                Task task);
 
-/// Architectures of the job for which no worker is there now.
-[[nodiscard]] std::vector<std::string> missing_archs(queue::Broker& broker,
-                                                     const std::vector<std::string>& archs);
-
 }  // namespace hone

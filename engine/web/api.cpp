@@ -188,7 +188,19 @@ Answer jobs_api(Context& context, const Request& request, const Parts&) {
   if (const auto there = with_queue(context); !there) return std::unexpected(there.error());
   const auto limit = number_param(request, "limit", 50, 1, 1000);
   if (!limit) return std::unexpected(limit.error());
-  const auto jobs = context.broker->jobs(static_cast<int>(*limit));
+  queue::JobFilter filter{
+      .owner = request.param("owner"), .states = {}, .task = request.param("task")};
+  if (const std::string& text = request.param("state"); !text.empty()) {
+    for (const std::string& name : split_names(text)) {
+      const auto state = queue::parse_job_state(name);
+      if (!state)
+        return bad_request(
+            "state is one or more, separated by commas, of: queued, admitting, searching, "
+            "finishing, done, failed, cancelled.");
+      filter.states.push_back(*state);
+    }
+  }
+  const auto jobs = job_views(*context.broker, filter, static_cast<int>(*limit));
   if (!jobs) return context.broken(jobs.error());
   nlohmann::json list = nlohmann::json::array();
   for (const auto& job : *jobs) list.push_back(results::job_json(job));
@@ -196,7 +208,7 @@ Answer jobs_api(Context& context, const Request& request, const Parts&) {
 }
 
 Answer job_api(Context& context, const Request&, const Parts& parts) {
-  const auto job = read_job(context, parts[0]);
+  const auto job = read_job_view(context, parts[0]);
   if (!job) return std::unexpected(job.error());
   return json_response(results::job_json(*job));
 }

@@ -83,10 +83,10 @@ class JobEvents final : public EventSource {
 
   std::string next() override {
     const auto text = context_.polls.get("job " + id_, kAge, [&]() -> TextCache::Text {
-      const auto status = context_.broker->status(id_);
-      if (!status) return nullptr;
+      const auto job = job_view(*context_.broker, id_);
+      if (!job) return nullptr;
       return std::make_shared<const std::string>(
-          (status->state >= queue::JobState::kDone ? "e" : "g") + dump(results::job_json(*status)));
+          (queue::has_ended(job->row.status.state) ? "e" : "g") + dump(results::job_json(*job)));
     });
     if (text == nullptr || *text == last_) return "";
     last_ = *text;
@@ -110,7 +110,7 @@ class JobsEvents final : public EventSource {
   std::string next() override {
     constexpr int kJobs = 100;
     const auto text = context_.polls.get("jobs", kAge, [&]() -> TextCache::Text {
-      const auto jobs = context_.broker->jobs(kJobs);
+      const auto jobs = job_views(*context_.broker, {}, kJobs);
       if (!jobs) return nullptr;
       nlohmann::json list = nlohmann::json::array();
       for (const auto& job : *jobs) list.push_back(results::job_json(job));

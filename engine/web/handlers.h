@@ -21,6 +21,7 @@ Answer job_page(Context& context, const Request& request, const Parts& parts);
 Answer submit_page(Context& context, const Request& request, const Parts& parts);
 Answer submit_form(Context& context, const Request& request, const Parts& parts);
 Answer submit_api(Context& context, const Request& request, const Parts& parts);
+Answer cancel_api(Context& context, const Request& request, const Parts& parts);
 // assets.cpp
 Answer asset(Context& context, const Request& request, const Parts& parts);
 // api.cpp

@@ -13,14 +13,40 @@ std::expected<void, Failure> with_queue(const Context& context) {
   return not_found("This server knows no queue: it was started without --redis.");
 }
 
-std::expected<queue::JobStatus, Failure> read_job(Context& context, const std::string& id) {
+std::expected<std::string, Failure> find_job(Context& context, const std::string& id_or_prefix) {
   if (const auto there = with_queue(context); !there) return std::unexpected(there.error());
-  if (!queue::is_id(id)) return not_found("There is no such job.");
-  auto status = context.broker->status(id);
-  if (status) return std::move(*status);
-  if (status.error().code == ErrorCode::kInvalidInput)
+  if (!queue::is_id(id_or_prefix)) return not_found("There is no such job.");
+  auto id = context.broker->find_job(id_or_prefix);
+  if (id) return std::move(*id);
+  if (id.error().code == ErrorCode::kInvalidInput)
+    return not_found("There is no such job, or not any more, or more than one begins so.");
+  return context.broken(id.error());
+}
+
+namespace job_reading {
+namespace {
+
+template <class T>
+std::expected<T, Failure> found(const Context& context, Result<T> read) {
+  if (read) return std::move(*read);
+  if (read.error().code == ErrorCode::kInvalidInput)
     return not_found("There is no such job, or not any more.");
-  return context.broken(status.error());
+  return context.broken(read.error());
+}
+
+}  // namespace
+}  // namespace job_reading
+
+std::expected<queue::JobStatus, Failure> read_job(Context& context, const std::string& id) {
+  const auto whole = find_job(context, id);
+  if (!whole) return std::unexpected(whole.error());
+  return job_reading::found(context, context.broker->status(*whole));
+}
+
+std::expected<JobView, Failure> read_job_view(Context& context, const std::string& id) {
+  const auto whole = find_job(context, id);
+  if (!whole) return std::unexpected(whole.error());
+  return job_reading::found(context, job_view(*context.broker, *whole));
 }
 
 std::string iso_time(std::int64_t unix_ms) {

@@ -39,7 +39,7 @@ constexpr Param kTasksApi[] = {{"limit", "100", true}, {"offset", "0", true}};
 constexpr Param kRunsApi[] = {{"task"}, {"job"}, {"limit", "50", true}, {"before", "0", true}};
 constexpr Param kPointsApi[] = {{"limit", "1000", true}, {"after", "0", true}};
 constexpr Param kEvents[] = {{"after", "0", true}};
-constexpr Param kJobsApi[] = {{"limit", "50", true}};
+constexpr Param kJobsApi[] = {{"limit", "50", true}, {"owner"}, {"state"}, {"task"}};
 
 // Of two that fit, the first.
 constexpr std::array kRoutes = {
@@ -66,6 +66,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/jobs", jobs_api, false, kJobsApi},
     Route{"POST", "/api/v1/jobs", submit_api},
     Route{"GET", "/api/v1/jobs/{id}", job_api},
+    Route{"POST", "/api/v1/jobs/{id}/cancel", cancel_api},
     Route{"GET", "/api/v1/jobs/{id}/events", job_events},
     Route{"GET", "/api/v1/events/jobs", jobs_events},
     Route{"GET", "/api/v1/openapi.json", openapi},

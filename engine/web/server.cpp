@@ -168,6 +168,24 @@ void Server::Impl::respond(const httplib::Request& from, httplib::Response& resp
   }
 }
 
+namespace {
+
+/// "/jobs/[^/]+/cancel" of "/jobs/{id}/cancel": the library takes regular expressions.
+std::string as_regex(std::string_view pattern) {
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '{') {
+      out += pattern[i];
+      continue;
+    }
+    out += "[^/]+";
+    i = std::min(pattern.find('}', i), pattern.size() - 1);
+  }
+  return out;
+}
+
+}  // namespace
+
 void Server::Impl::set_up() {
   http.set_default_headers({{"Content-Security-Policy", kPolicy},
                             {"X-Content-Type-Options", "nosniff"},
@@ -201,7 +219,7 @@ void Server::Impl::set_up() {
       });
   for (const Route& route : routes())
     if (route.method == "POST")
-      http.Post(std::string(route.pattern),
+      http.Post(as_regex(route.pattern),
                 [this](const httplib::Request& request, httplib::Response& response) {
                   respond(request, response);
                 });

@@ -1,15 +1,19 @@
-// Submitting: the form, and POST /api/v1/jobs. Nothing happens without the token, and nothing that
-// another site's page has a browser send.
+// Submitting: the form, and POST /api/v1/jobs; and ending a job. Nothing happens without the token,
+// and nothing that another site's page has a browser send.
 #include "engine/service/submission.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "candidates/task_reader.h"
 #include "engine/search/search_limits.h"
+#include "engine/service/job_view.h"
 #include "engine/web/handlers.h"
+#include "engine/web/jobs.h"
 #include "engine/web/layout.h"
 #include "engine/web/search_fields.h"
 #include "engine/web/token.h"
@@ -23,6 +27,7 @@ using page::url_part;
 namespace {
 
 constexpr std::size_t kMostTask = 512 << 10;  // of a task's text [B]
+constexpr auto kStateAge = std::chrono::seconds(2);
 constexpr const char* kTaskFile = "task.cu";  // what messages about it say
 
 std::string wrong_priority() {
@@ -144,9 +149,35 @@ std::string form_html(const Request& request, const std::string& error) {
       value("llm_cost", ""));
 }
 
-Response form_page(const Context& context, const Request& request, const std::string& error) {
-  Response response = render(
-      context, {.title = "Submit a task", .section = "/submit", .html = form_html(request, error)});
+/// That a job submitted now would wait, and for what; "" where it would not.
+std::string waiting_html(Context& context) {
+  const auto text = context.polls.get("service", kStateAge, [&]() -> TextCache::Text {
+    const auto state = service_state(*context.broker, false);
+    if (!state) return nullptr;
+    std::string html;
+    const auto add = [&](const std::string& line) {
+      html += "<p class=\"bad\" role=\"status\">" + escape(line) + "</p>";
+    };
+    if (!state->leads) add("No coordinator leads now: a job waits until one does.");
+    std::string archs;
+    for (const std::string& arch : served_archs(*state))
+      archs += (archs.empty() ? "" : ", ") + arch;
+    if (archs.empty() && state->workers.foreign.empty()) {
+      add("No worker is there now: a job waits for one.");
+    } else if (archs.empty()) {
+      add("Only workers of another version are there now: a job waits for others.");
+    } else {
+      html += "<p class=\"soft\">Workers are there for " + escape(archs) + ".</p>";
+    }
+    return std::make_shared<const std::string>(html);
+  });
+  return text == nullptr ? "" : *text;
+}
+
+Response form_page(Context& context, const Request& request, const std::string& error) {
+  Response response = render(context, {.title = "Submit a task",
+                                       .section = "/submit",
+                                       .html = waiting_html(context) + form_html(request, error)});
   response.headers.emplace_back("Cache-Control", "no-store");
   return response;
 }
@@ -241,8 +272,36 @@ Answer submit_api(Context& context, const Request& request, const Parts&) {
   Response response;
   response.status = 201;
   response.type = "application/json";
-  response.body = nlohmann::json{{"job", job->id}, {"archs", job->archs}}.dump();
+  response.body = nlohmann::json{{"job", job->id},
+                                 {"archs", job->archs},
+                                 {"warnings", warnings_for(job->archs, *context.broker)}}
+                      .dump();
   response.headers.emplace_back("Location", "/api/v1/jobs/" + url_part(job->id));
+  return response;
+}
+
+/// With the right of who submits: the token.
+Answer cancel_api(Context& context, const Request& request, const Parts& parts) {
+  if (const auto open = open_for_submissions(context); !open) return std::unexpected(open.error());
+  if (const auto ours = check_origin(request); !ours) return std::unexpected(ours.error());
+  if (const auto known = check_token(context, bearer(request)); !known)
+    return std::unexpected(known.error());
+  const auto id = find_job(context, parts[0]);
+  if (!id) return std::unexpected(id.error());
+  const auto cancelled = context.broker->cancel(*id);
+  if (!cancelled && cancelled.error().code == ErrorCode::kInvalidInput)
+    return not_found("There is no such job, or not any more.");
+  if (!cancelled) return context.broken(cancelled.error());
+  if (!*cancelled) {
+    const auto status = context.broker->status(*id);
+    return failure(409, "ended",
+                   fmt::format("Job {} has ended already{}.", *id,
+                               status ? ": " + std::string(to_string(status->state)) : ""));
+  }
+  Response response;
+  response.status = 202;
+  response.type = "application/json";
+  response.body = nlohmann::json{{"job", *id}, {"cancelled", true}}.dump();
   return response;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/queue/messages_about.h"
 #include "engine/queue/messages_job.h"
 #include "engine/queue/messages_result.h"
 #include "engine/queue/messages_work.h"
@@ -39,7 +40,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read_and_send(result_from, bytes);
   read_and_send(job_from, bytes);
   read_and_send(status_from, bytes);
+  read_and_send(about_from, bytes);
   read_and_send(worker_from, bytes);
+  (void)foreign_worker_from(bytes);
   if (const auto result = result_from(bytes); result && result->evaluation) {
     (void)implausible(*result->evaluation, true);
     (void)implausible(*result->evaluation, false);

@@ -66,7 +66,13 @@ TEST_F(Rights, AreEnoughForEach) {
   EXPECT_NE(coordinator.log().find("a dead letter is not put back"), std::string::npos);
   const auto none = hone({"jobs", "--dead", "--put-back", "x", "--redis", url("submitter", 1)});
   EXPECT_NE(none.status, 0);
-  EXPECT_EQ(hone({"cancel", id, "--redis", url("submitter", 1)}).status, 0);
+  const auto cancelled =
+      hone({"cancel", id.substr(0, id.size() - 1), "--redis", url("submitter", 1)});
+  EXPECT_EQ(cancelled.status, 1) << cancelled.err;
+  EXPECT_NE(cancelled.err.find("has ended already: done"), std::string::npos) << cancelled.err;
+  const auto watched = hone({"watch", id, "--redis", url("submitter", 1)});
+  EXPECT_EQ(watched.status, 0) << watched.err;
+  EXPECT_NE(watched.out.find("speedup"), std::string::npos) << watched.out;
   for (const auto* daemon : {&worker, &coordinator})
     EXPECT_EQ(daemon->log().find("permission"), std::string::npos) << daemon->log();
 }

@@ -63,6 +63,8 @@ inline const std::vector<Type>& types() {
        [=](Maker& make) { return sealed(make.job()); }},
       {"status", [](const std::string& b) { return again(status_from, b); },
        [=](Maker& make) { return sealed(make.status()); }},
+      {"about", [](const std::string& b) { return again(about_from, b); },
+       [=](Maker& make) { return sealed(about(make.job())); }},
       {"worker", [](const std::string& b) { return again(worker_from, b); },
        [=](Maker& make) { return sealed(make.worker()); }}};
   return kTypes;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "candidates/task_reader.h"
+#include "engine/queue/messages_about.h"
 #include "engine/queue/messages_job.h"
 #include "engine/queue/messages_result.h"
 #include "engine/queue/messages_work.h"

@@ -75,6 +75,74 @@ TEST_F(Submit, TheApiQueuesAJob) {
   EXPECT_NE(get("/jobs/" + id).body.find("queued"), std::string::npos);
 }
 
+TEST_F(Submit, TheAnswerWarnsWhereNobodyServesTheJob) {
+  start();
+  const auto made = nlohmann::json::parse(post(task(), with(kToken)).body);
+  ASSERT_EQ(made["warnings"].size(), 2U) << made.dump();
+  EXPECT_NE(made["warnings"][0].get<std::string>().find("no coordinator leads"), std::string::npos);
+  EXPECT_NE(made["warnings"][1].get<std::string>().find("no worker for emu:sm_90"),
+            std::string::npos);
+  EXPECT_NE(get("/submit").body.find("No coordinator leads now"), std::string::npos);
+  auto wrong = task();
+  for (const char* arch : {"sm_70x", "emu:sm_9000", "emu:"}) {
+    wrong["archs"] = {arch};
+    EXPECT_EQ(post(wrong, with(kToken)).status, 400) << arch;
+  }
+}
+
+TEST_F(Submit, JobsAreListedByOwnerStateAndTaskAndFoundByTheBeginningOfAnId) {
+  start();
+  auto mine = task();
+  mine["owner"] = "ada";
+  const std::string id = nlohmann::json::parse(post(mine, with(kToken)).body)["job"];
+  ASSERT_EQ(post(task(), with(kToken)).status, 201);
+  const auto of = [&](const std::string& query) {
+    return get_json("/api/v1/jobs?" + query)["jobs"].size();
+  };
+  EXPECT_EQ(of("owner=ada"), 1U);
+  EXPECT_EQ(of("owner=ada&state=done"), 0U);
+  EXPECT_EQ(of("owner=ada&state=done,queued&task=scale"), 1U);
+  EXPECT_EQ(of("task=other"), 0U);
+  EXPECT_EQ(get("/api/v1/jobs?state=lost").status, 400);
+  const auto job = get_json("/api/v1/jobs/" + id.substr(0, id.size() - 1));
+  EXPECT_EQ(job["job"], id);
+  EXPECT_EQ(job["owner"], "ada");
+  EXPECT_EQ(job["task"], "scale");
+  EXPECT_EQ(job["budget"], "5");
+  EXPECT_EQ(job["waits"], "no coordinator leads; waits for a worker for emu:sm_90");
+  EXPECT_GT(job["submitted_at_ms"], 0);
+}
+
+TEST_F(Submit, AJobIsCancelledWithTheTokenAndOnlyWhileItRuns) {
+  start();
+  const std::string id = nlohmann::json::parse(post(task(), with(kToken)).body)["job"];
+  const auto cancel = [&](const std::string& job, const httplib::Headers& headers) {
+    auto result = client().Post("/api/v1/jobs/" + job + "/cancel", headers, "", "application/json");
+    EXPECT_TRUE(result);
+    return result ? *result : httplib::Response();
+  };
+  const auto cancelled = [&] {
+    const auto set = redis_.connect()->command({"SISMEMBER", "web:cancelled", id});
+    return set && set->as_integer().value_or(0) == 1;
+  };
+  EXPECT_EQ(cancel(id, {}).status, 401);
+  EXPECT_EQ(cancel(id, with("wrong")).status, 401);
+  auto foreign = with(kToken);
+  foreign.emplace("Origin", "http://evil.example");
+  EXPECT_EQ(cancel(id, foreign).status, 403);
+  EXPECT_EQ(cancel("0none", with(kToken)).status, 404);
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/cancel").status, 405);
+  EXPECT_FALSE(cancelled());
+  const auto done = cancel(id.substr(0, id.size() - 1), with(kToken));
+  EXPECT_EQ(done.status, 202) << done.body;
+  EXPECT_EQ(nlohmann::json::parse(done.body)["job"], id);
+  EXPECT_TRUE(cancelled());
+  ASSERT_TRUE(redis_.connect()->command({"HSET", "web:job:" + id, "state", "done"}));
+  const auto late = cancel(id, with(kToken));
+  EXPECT_EQ(late.status, 409);
+  EXPECT_EQ(code(late), "ended");
+}
+
 TEST_F(Submit, NothingHappensWithoutTheToken) {
   start();
   for (const httplib::Headers& headers :

@@ -1,0 +1,192 @@
+// Lists of jobs, read in bounded pieces: a server may hold tens of thousands that have ended.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ranges>
+
+#include "engine/queue/broker.h"
+
+namespace hone::queue {
+namespace job_lists {
+namespace {
+
+constexpr std::int64_t kPiece = 500;        // ids in one read
+constexpr std::int64_t kMostRead = 50'000;  // ids for one list: what is older is left out
+constexpr std::size_t kMostNamed = 5;       // in "fits several jobs"
+constexpr std::size_t kLeastHash = 4;       // digits
+
+using Listed = std::pair<std::string, std::int64_t>;  // an id, and when it was submitted [ms]
+
+/// A piece of the list, the newest first.
+Result<std::vector<Listed>> listed(RedisClient& redis, const std::string& key, std::int64_t from,
+                                   std::int64_t count) {
+  const auto reply = redis.call({"ZREVRANGE", key, std::to_string(from),
+                                 std::to_string(from + count - 1), "WITHSCORES"},
+                                kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->is_error()) return std::unexpected(reply->as_error("cannot list the jobs"));
+  const auto list = reply->as_array();
+  if (!list) return std::unexpected(list.error());
+  std::vector<Listed> ids;
+  for (std::size_t i = 0; i + 1 < list->size(); i += 2) {
+    const auto id = (*list)[i].as_string(), score = (*list)[i + 1].as_string();
+    // What is no id counts as one, so that the next piece begins where this one ends.
+    ids.emplace_back(id && is_id(*id) ? std::string(*id) : "",
+                     score ? static_cast<std::int64_t>(std::atof(std::string(*score).c_str())) : 0);
+  }
+  return ids;
+}
+
+bool passes(const JobRow& row, const JobFilter& filter) {
+  if (!filter.states.empty() &&
+      std::ranges::find(filter.states, row.status.state) == filter.states.end())
+    return false;
+  if (filter.owner.empty() && filter.task.empty()) return true;
+  if (!row.about) return false;
+  if (!filter.owner.empty() && row.about->owner != filter.owner) return false;
+  return filter.task.empty() || row.about->task == filter.task ||
+         (filter.task.size() >= kLeastHash && row.about->task_hash.starts_with(filter.task));
+}
+
+/// Empty: it is gone, or no status of this version.
+std::optional<JobRow> row_from(const RedisReply& status, const RedisReply& about,
+                               std::int64_t submitted_at) {
+  const auto bytes = status.as_string();
+  if (!bytes) return std::nullopt;
+  auto read = status_from(*bytes);
+  if (!read) return std::nullopt;
+  JobRow row{std::move(*read), std::nullopt, submitted_at};
+  if (const auto more = about.as_string())
+    if (auto told = about_from(*more); told && told->id == row.status.id)
+      row.about = std::move(*told);
+  return row;
+}
+
+}  // namespace
+}  // namespace job_lists
+
+Result<std::vector<JobRow>> Broker::rows(const JobFilter& filter, int limit) {
+  using namespace job_lists;
+  std::vector<JobRow> rows;
+  const auto most = static_cast<std::size_t>(std::max(limit, 0));
+  const std::int64_t piece = filter.empty() ? std::min<std::int64_t>(limit, kPiece) : kPiece;
+  for (std::int64_t from = 0; rows.size() < most && from < kMostRead; from += piece) {
+    const auto ids = listed(*redis_, keys_.job_ids(), from, piece);
+    if (!ids) return std::unexpected(ids.error());
+    std::vector<std::vector<std::string>> commands;
+    for (const auto& [id, when] : *ids)
+      for (const char* field : {"status", "about"})
+        commands.push_back({"HGET", keys_.job(id), field});
+    if (commands.empty()) break;
+    const auto replies = redis_->pipeline(commands, kRepeatable);
+    if (!replies) return std::unexpected(replies.error());
+    for (std::size_t i = 0; i < ids->size() && rows.size() < most; ++i) {
+      auto row = row_from((*replies)[2 * i], (*replies)[2 * i + 1], (*ids)[i].second);
+      if (row && passes(*row, filter)) rows.push_back(std::move(*row));
+    }
+    if (std::ssize(*ids) < piece) break;
+  }
+  return rows;
+}
+
+Result<JobRow> Broker::row(const std::string& id) {
+  auto read = status(id);
+  if (!read) return std::unexpected(read.error());
+  JobRow row{std::move(*read), std::nullopt, 0};
+  // Not in one step with the status: a job's name and time do not change.
+  const auto replies = redis_->pipeline(
+      {{"HGET", keys_.job(id), "about"}, {"HGET", keys_.job(id), "submitted"}}, kRepeatable);
+  if (!replies) return std::unexpected(replies.error());
+  if (const auto bytes = (*replies)[0].as_string())
+    if (auto told = about_from(*bytes); told && told->id == id) row.about = std::move(*told);
+  if (const auto text = (*replies)[1].as_string())
+    row.submitted_at = std::atoll(std::string(*text).c_str());
+  return row;
+}
+
+Result<std::string> Broker::find_job(const std::string& id_or_prefix) {
+  using namespace job_lists;
+  const auto unknown = [&] {
+    return invalid(fmt::format("there is no job '{}'; `hone jobs` lists them",
+                               is_id(id_or_prefix) ? id_or_prefix : "?"));
+  };
+  if (!is_id(id_or_prefix)) return unknown();
+  const auto exact = redis_->call({"HGET", keys_.job(id_or_prefix), "state"}, kRepeatable);
+  if (!exact) return std::unexpected(exact.error());
+  if (exact->is_error()) return std::unexpected(exact->as_error("cannot read the job"));
+  if (!exact->is_nil()) return id_or_prefix;
+  std::vector<std::string> fitting;
+  for (std::int64_t from = 0; from < kMostRead; from += 10 * kPiece) {
+    const auto ids = listed(*redis_, keys_.job_ids(), from, 10 * kPiece);
+    if (!ids) return std::unexpected(ids.error());
+    for (const auto& [id, when] : *ids)
+      if (id.starts_with(id_or_prefix)) fitting.push_back(id);
+    if (std::ssize(*ids) < 10 * kPiece) break;
+  }
+  // Of those that are only in the list, nothing is known any more.
+  std::vector<std::vector<std::string>> commands;
+  for (const auto& id : fitting) commands.push_back({"HGET", keys_.job(id), "state"});
+  if (commands.empty()) return unknown();
+  const auto states = redis_->pipeline(commands, kRepeatable);
+  if (!states) return std::unexpected(states.error());
+  std::vector<std::string> there;
+  for (std::size_t i = 0; i < fitting.size(); ++i)
+    if ((*states)[i].as_string()) there.push_back(fitting[i]);
+  if (there.empty()) return unknown();
+  if (there.size() == 1) return there.front();
+  std::string names;
+  for (const auto& id : there | std::views::take(kMostNamed))
+    names += (names.empty() ? "" : ", ") + id;
+  return invalid(fmt::format("'{}' fits several jobs: {}{}", id_or_prefix, names,
+                             there.size() > kMostNamed ? ", ..." : ""));
+}
+
+Result<std::vector<std::string>> Broker::line() {
+  const auto reply =
+      redis_->call({"XREVRANGE", keys_.jobs(), "+", "-", "COUNT", std::to_string(kMostJobs)},
+                   kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->is_error()) return std::unexpected(reply->as_error("cannot read the line of jobs"));
+  auto entries = entries_from(*reply);
+  if (!entries) return std::unexpected(entries.error());
+  std::ranges::reverse(*entries);
+  std::vector<std::pair<int, std::string>> open;  // priority and id, the oldest first
+  std::vector<std::vector<std::string>> commands;
+  for (const StreamEntry& entry : *entries) {
+    if (!is_id(entry.field("id"))) continue;
+    open.emplace_back(std::atoi(entry.field("priority").c_str()), entry.field("id"));
+    commands.push_back({"HGET", keys_.job(open.back().second), "state"});
+  }
+  std::vector<std::string> line;
+  if (commands.empty()) return line;
+  const auto states = redis_->pipeline(commands, kRepeatable);
+  if (!states) return std::unexpected(states.error());
+  std::vector<std::pair<int, std::string>> queued;
+  for (std::size_t i = 0; i < open.size(); ++i)
+    if (const auto state = (*states)[i].as_string(); state && *state == to_string(JobState::kQueued))
+      queued.push_back(std::move(open[i]));
+  std::ranges::stable_sort(queued, std::ranges::greater(), &std::pair<int, std::string>::first);
+  for (auto& [priority, id] : queued) line.push_back(std::move(id));
+  return line;
+}
+
+Result<bool> Broker::has_leader() {
+  const auto reply = redis_->call({"GET", keys_.leader()}, kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->is_error()) return std::unexpected(reply->as_error("cannot read who leads"));
+  return !reply->is_nil();
+}
+
+std::int64_t Broker::now_ms() {
+  const auto reply = redis_->call({"TIME"}, kRepeatable);
+  if (!reply) return unix_ms();
+  const auto parts = reply->as_array();
+  if (!parts || parts->size() != 2) return unix_ms();
+  const auto seconds = (*parts)[0].as_string(), micros = (*parts)[1].as_string();
+  if (!seconds || !micros) return unix_ms();
+  return 1000 * std::atoll(std::string(*seconds).c_str()) +
+         std::atoll(std::string(*micros).c_str()) / 1000;
+}
+
+}  // namespace hone::queue
