@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "engine/cli/command.h"
+#include "engine/results/json.h"
 
 namespace hone::cli {
 namespace workers_command {
@@ -21,53 +22,24 @@ int run(const Options& options) {
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
   if (there->workers.empty() && there->foreign.empty())
     fmt::print(out, "no worker is there; `hone worker{}` starts one\n", options.redis.as_typed());
-  nlohmann::json rows = nlohmann::json::array();
   for (const auto& worker : there->workers) {
     fmt::print(out, "{}  on {}, hone {}{}: {} evaluated, {} at work\n", worker.id, worker.host,
                worker.version, worker.draining ? ", draining" : "", worker.evaluated,
                worker.in_flight);
-    nlohmann::json devices = nlohmann::json::array();
-    for (const auto& device : worker.devices) {
+    for (const auto& device : worker.devices)
       fmt::print(
           out, "  {}  {}, {}, {}{} at once\n", device.pool, device.info.name, device.info.toolchain,
           device.info.driver.empty() ? "" : "driver " + device.info.driver + ", ", device.capacity);
-      devices.push_back({{"pool", device.pool},
-                         {"name", device.info.name},
-                         {"arch", device.info.arch},
-                         {"driver", device.info.driver},
-                         {"toolchain", device.info.toolchain},
-                         {"modelled", device.modelled},
-                         {"capacity", device.capacity}});
-    }
-    rows.push_back({{"worker", worker.id},
-                    {"host", worker.host},
-                    {"version", worker.version},
-                    {"usable", true},
-                    {"draining", worker.draining},
-                    {"evaluated", worker.evaluated},
-                    {"in_flight", worker.in_flight},
-                    {"started_at_ms", worker.started_at},
-                    {"devices", devices}});
   }
   for (const auto& worker : there->foreign) {
     fmt::print(out,
                "{}  on {}, hone {}: ANOTHER VERSION, takes no work of hone {} (queue {}, not {})\n",
                worker.id, worker.host, worker.version.empty() ? "?" : worker.version, HONE_VERSION,
                worker.queue_version, queue::kQueueVersion);
-    nlohmann::json devices = nlohmann::json::array();
-    for (const auto& device : worker.devices) {
-      fmt::print(out, "  {}\n", device.pool);
-      devices.push_back(
-          {{"pool", device.pool}, {"arch", device.arch}, {"modelled", device.modelled}});
-    }
-    rows.push_back({{"worker", worker.id},
-                    {"host", worker.host},
-                    {"version", worker.version},
-                    {"usable", false},
-                    {"queue_version", worker.queue_version},
-                    {"devices", devices}});
+    for (const auto& device : worker.devices) fmt::print(out, "  {}\n", device.pool);
   }
-  return common.write_json({{"workers", rows}}) ? kDone : kEnvironmentLacks;
+  return common.write_json({{"workers", results::workers_json(*there)}}) ? kDone
+                                                                         : kEnvironmentLacks;
 }
 
 }  // namespace

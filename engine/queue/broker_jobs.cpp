@@ -21,9 +21,9 @@ using Listed = std::pair<std::string, std::int64_t>;  // an id, and when it was 
 /// A piece of the list, the newest first.
 Result<std::vector<Listed>> listed(RedisClient& redis, const std::string& key, std::int64_t from,
                                    std::int64_t count) {
-  const auto reply = redis.call({"ZREVRANGE", key, std::to_string(from),
-                                 std::to_string(from + count - 1), "WITHSCORES"},
-                                kRepeatable);
+  const auto reply = redis.call(
+      {"ZREVRANGE", key, std::to_string(from), std::to_string(from + count - 1), "WITHSCORES"},
+      kRepeatable);
   if (!reply) return std::unexpected(reply.error());
   if (reply->is_error()) return std::unexpected(reply->as_error("cannot list the jobs"));
   const auto list = reply->as_array();
@@ -143,9 +143,8 @@ Result<std::string> Broker::find_job(const std::string& id_or_prefix) {
 }
 
 Result<std::vector<std::string>> Broker::line() {
-  const auto reply =
-      redis_->call({"XREVRANGE", keys_.jobs(), "+", "-", "COUNT", std::to_string(kMostJobs)},
-                   kRepeatable);
+  const auto reply = redis_->call(
+      {"XREVRANGE", keys_.jobs(), "+", "-", "COUNT", std::to_string(kMostJobs)}, kRepeatable);
   if (!reply) return std::unexpected(reply.error());
   if (reply->is_error()) return std::unexpected(reply->as_error("cannot read the line of jobs"));
   auto entries = entries_from(*reply);
@@ -164,7 +163,8 @@ Result<std::vector<std::string>> Broker::line() {
   if (!states) return std::unexpected(states.error());
   std::vector<std::pair<int, std::string>> queued;
   for (std::size_t i = 0; i < open.size(); ++i)
-    if (const auto state = (*states)[i].as_string(); state && *state == to_string(JobState::kQueued))
+    if (const auto state = (*states)[i].as_string();
+        state && *state == to_string(JobState::kQueued))
       queued.push_back(std::move(open[i]));
   std::ranges::stable_sort(queued, std::ranges::greater(), &std::pair<int, std::string>::first);
   for (auto& [priority, id] : queued) line.push_back(std::move(id));

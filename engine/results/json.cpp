@@ -263,6 +263,43 @@ nlohmann::json job_json(const JobView& job) {
   return json;
 }
 
+nlohmann::json workers_json(const queue::Registered& there) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& worker : there.workers) {
+    nlohmann::json devices = nlohmann::json::array();
+    for (const auto& device : worker.devices)
+      devices.push_back({{"pool", device.pool},
+                         {"name", device.info.name},
+                         {"arch", device.info.arch},
+                         {"driver", device.info.driver},
+                         {"toolchain", device.info.toolchain},
+                         {"modelled", device.modelled},
+                         {"capacity", device.capacity}});
+    rows.push_back({{"worker", worker.id},
+                    {"host", worker.host},
+                    {"version", worker.version},
+                    {"usable", true},
+                    {"draining", worker.draining},
+                    {"evaluated", worker.evaluated},
+                    {"in_flight", worker.in_flight},
+                    {"started_at_ms", worker.started_at},
+                    {"devices", devices}});
+  }
+  for (const auto& worker : there.foreign) {
+    nlohmann::json devices = nlohmann::json::array();
+    for (const auto& device : worker.devices)
+      devices.push_back(
+          {{"pool", device.pool}, {"arch", device.arch}, {"modelled", device.modelled}});
+    rows.push_back({{"worker", worker.id},
+                    {"host", worker.host},
+                    {"version", worker.version},
+                    {"usable", false},
+                    {"queue_version", worker.queue_version},
+                    {"devices", devices}});
+  }
+  return rows;
+}
+
 nlohmann::json finalist_json(const Finalist& finalist) {
   const Measurement& m = finalist.evaluation.measurement;
   return {{"candidate", finalist.candidate.id},

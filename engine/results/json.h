@@ -38,6 +38,8 @@ namespace hone::results {
 [[nodiscard]] nlohmann::json point_json(const RunPoint& point);
 /// A submitted job.
 [[nodiscard]] nlohmann::json job_json(const JobView& job);
+/// The workers that are there; those of other versions are not "usable".
+[[nodiscard]] nlohmann::json workers_json(const queue::Registered& there);
 /// The "best" object of the machine form.
 [[nodiscard]] nlohmann::json finalist_json(const Finalist& finalist);
 

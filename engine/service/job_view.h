@@ -12,10 +12,11 @@ namespace hone {
 
 /// What jobs depend on, as it was at one moment.
 struct ServiceState {
-  bool leads = false;            ///< a coordinator does
-  queue::Registered workers;     ///< that are there
-  std::vector<std::string> line; ///< ids of jobs that no search was begun for, the next one first
-  std::int64_t now_ms = 0;       // Unix time by the server's clock
+  bool leads = false;             ///< a coordinator does
+  bool language_model = false;    ///< and it has one for jobs that want it
+  queue::Registered workers;      ///< that are there
+  std::vector<std::string> line;  ///< ids of jobs that no search was begun for, the next one first
+  std::int64_t now_ms = 0;        // Unix time by the server's clock
 };
 
 /// `with_line`: the line, too, for which all jobs that have not ended are read.

@@ -188,23 +188,20 @@ Answer jobs_api(Context& context, const Request& request, const Parts&) {
   if (const auto there = with_queue(context); !there) return std::unexpected(there.error());
   const auto limit = number_param(request, "limit", 50, 1, 1000);
   if (!limit) return std::unexpected(limit.error());
-  queue::JobFilter filter{
-      .owner = request.param("owner"), .states = {}, .task = request.param("task")};
-  if (const std::string& text = request.param("state"); !text.empty()) {
-    for (const std::string& name : split_names(text)) {
-      const auto state = queue::parse_job_state(name);
-      if (!state)
-        return bad_request(
-            "state is one or more, separated by commas, of: queued, admitting, searching, "
-            "finishing, done, failed, cancelled.");
-      filter.states.push_back(*state);
-    }
-  }
-  const auto jobs = job_views(*context.broker, filter, static_cast<int>(*limit));
-  if (!jobs) return context.broken(jobs.error());
+  const auto filter = job_filter(request);
+  if (!filter) return std::unexpected(filter.error());
+  const auto jobs = job_views(*context.broker, *filter, static_cast<int>(*limit));
+  if (!jobs) return context.queue_broken(jobs.error());
   nlohmann::json list = nlohmann::json::array();
   for (const auto& job : *jobs) list.push_back(results::job_json(job));
   return json_response({{"jobs", list}});
+}
+
+Answer workers_api(Context& context, const Request&, const Parts&) {
+  if (const auto there = with_queue(context); !there) return std::unexpected(there.error());
+  const auto workers = context.broker->registered();
+  if (!workers) return context.queue_broken(workers.error());
+  return json_response({{"workers", results::workers_json(*workers)}});
 }
 
 Answer job_api(Context& context, const Request&, const Parts& parts) {

@@ -107,4 +107,13 @@ std::unexpected<Failure> Context::broken(const Error& error) const {
   return failure(500, "internal", "The database could not be read. The server's log says why.");
 }
 
+std::unexpected<Failure> Context::queue_broken(const Error& error) const {
+  if (error.code != ErrorCode::kEnvironment && error.code != ErrorCode::kInfrastructure)
+    return broken(error);
+  if (warn) warn(error.message);
+  return failure(503, "unavailable",
+                 "The Redis server that holds the jobs cannot be reached now. Boards and runs are "
+                 "there still; jobs come back with it. The server's log says more.");
+}
+
 }  // namespace hone::web

@@ -101,6 +101,8 @@ struct Context {
   [[nodiscard]] std::string formatted(const std::string& source);
   /// For what the database or the queue could not do: the log has the details, the client has not.
   [[nodiscard]] std::unexpected<Failure> broken(const Error& error) const;
+  /// Likewise where it can only be the Redis server.
+  [[nodiscard]] std::unexpected<Failure> queue_broken(const Error& error) const;
 };
 
 }  // namespace hone::web

@@ -17,9 +17,13 @@ Answer run_page(Context& context, const Request& request, const Parts& parts);
 // pages_jobs.cpp
 Answer jobs_page(Context& context, const Request& request, const Parts& parts);
 Answer job_page(Context& context, const Request& request, const Parts& parts);
-// submit.cpp
+Answer cancel_form(Context& context, const Request& request, const Parts& parts);
+// pages_workers.cpp
+Answer workers_page(Context& context, const Request& request, const Parts& parts);
+// pages_submit.cpp
 Answer submit_page(Context& context, const Request& request, const Parts& parts);
 Answer submit_form(Context& context, const Request& request, const Parts& parts);
+// submit.cpp
 Answer submit_api(Context& context, const Request& request, const Parts& parts);
 Answer cancel_api(Context& context, const Request& request, const Parts& parts);
 // assets.cpp
@@ -34,6 +38,7 @@ Answer runs_api(Context& context, const Request& request, const Parts& parts);
 Answer run_api(Context& context, const Request& request, const Parts& parts);
 Answer points_api(Context& context, const Request& request, const Parts& parts);
 Answer jobs_api(Context& context, const Request& request, const Parts& parts);
+Answer workers_api(Context& context, const Request& request, const Parts& parts);
 Answer job_api(Context& context, const Request& request, const Parts& parts);
 Answer openapi(Context& context, const Request& request, const Parts& parts);
 // events.cpp

@@ -21,7 +21,7 @@ struct Request {
   std::string path;    ///< decoded
   Fields query;        ///< decoded; of a name given twice, the first
   Fields headers;      ///< names in lower case; likewise
-  Fields form;         ///< of a multipart form, without files
+  Fields form;         ///< of a multipart form; of a file, what is in it
   std::string body;    ///< of anything else
 
   /// "" where there is none.

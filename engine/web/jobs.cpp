@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "engine/queue/keys.h"
+#include "engine/web/search_fields.h"
 
 namespace hone::web {
 
@@ -20,7 +21,7 @@ std::expected<std::string, Failure> find_job(Context& context, const std::string
   if (id) return std::move(*id);
   if (id.error().code == ErrorCode::kInvalidInput)
     return not_found("There is no such job, or not any more, or more than one begins so.");
-  return context.broken(id.error());
+  return context.queue_broken(id.error());
 }
 
 namespace job_reading {
@@ -31,7 +32,7 @@ std::expected<T, Failure> found(const Context& context, Result<T> read) {
   if (read) return std::move(*read);
   if (read.error().code == ErrorCode::kInvalidInput)
     return not_found("There is no such job, or not any more.");
-  return context.broken(read.error());
+  return context.queue_broken(read.error());
 }
 
 }  // namespace
@@ -47,6 +48,20 @@ std::expected<JobView, Failure> read_job_view(Context& context, const std::strin
   const auto whole = find_job(context, id);
   if (!whole) return std::unexpected(whole.error());
   return job_reading::found(context, job_view(*context.broker, *whole));
+}
+
+std::expected<queue::JobFilter, Failure> job_filter(const Request& request) {
+  queue::JobFilter filter{
+      .owner = request.param("owner"), .states = {}, .task = request.param("task")};
+  for (const std::string& name : split_names(request.param("state"))) {
+    const auto state = queue::parse_job_state(name);
+    if (!state)
+      return bad_request(
+          "state is one or more, separated by commas, of: queued, admitting, searching, "
+          "finishing, done, failed, cancelled.");
+    filter.states.push_back(*state);
+  }
+  return filter;
 }
 
 std::string iso_time(std::int64_t unix_ms) {

@@ -21,6 +21,8 @@ namespace hone::web {
 /// Likewise, with all that is said of a job.
 [[nodiscard]] std::expected<JobView, Failure> read_job_view(Context& context,
                                                             const std::string& id);
+/// Of the query: owner, task, state.
+[[nodiscard]] std::expected<queue::JobFilter, Failure> job_filter(const Request& request);
 /// ISO 8601 of Unix milliseconds.
 [[nodiscard]] std::string iso_time(std::int64_t unix_ms);
 

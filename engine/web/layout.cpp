@@ -20,7 +20,10 @@ struct MenuItem {
 
 std::string menu(const Context& context, std::string_view section) {
   std::vector<MenuItem> items = {{"/", "Boards"}, {"/runs", "Runs"}};
-  if (context.broker != nullptr) items.push_back({"/jobs", "Jobs"});
+  if (context.broker != nullptr) {
+    items.push_back({"/jobs", "Jobs"});
+    items.push_back({"/workers", "Workers"});
+  }
   if (context.may_submit()) items.push_back({"/submit", "Submit"});
   std::string out = R"(<nav aria-label="Main"><ul>)";
   for (const MenuItem& item : items)

@@ -69,7 +69,8 @@ std::string live_html(const RunData& data) {
 
 }  // namespace
 
-std::string runs_table(const std::vector<RunRecord>& runs, std::string_view caption) {
+std::string runs_table(const std::vector<RunRecord>& runs, std::string_view caption,
+                       page::TableStyle style) {
   const Column columns[] = {{"Run", true},
                             {"Task"},
                             {"Status"},
@@ -89,7 +90,7 @@ std::string runs_table(const std::vector<RunRecord>& runs, std::string_view capt
                     {ago_html(run.started_at), run.started_at},
                     {escape(run.strategy)},
                     {fmt::format("{}", run.seed)}});
-  return table(caption, columns, rows);
+  return table(caption, columns, rows, style);
 }
 
 Answer runs_page(Context& context, const Request& request, const Parts&) {

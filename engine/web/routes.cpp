@@ -26,6 +26,7 @@ constexpr Param kOfTask[] = {{"device"}, {"arch"}, {"modelled"},
 constexpr Param kAgainst[] = {{"against"}};
 constexpr Param kExport[] = {{"format", "cu"}};
 constexpr Param kOfRuns[] = {{"task"}, {"job"}, {"before", "0", true}};
+constexpr Param kOfJobs[] = {{"owner"}, {"state"}, {"task"}};
 constexpr Param kBoardsApi[] = {{"task"},
                                 {"device"},
                                 {"arch"},
@@ -48,8 +49,10 @@ constexpr std::array kRoutes = {
     Route{"GET", "/candidates/{id}", candidate_page, true, kAgainst},
     Route{"GET", "/runs", runs_page, true, kOfRuns},
     Route{"GET", "/runs/{id}", run_page, true},
-    Route{"GET", "/jobs", jobs_page, true},
+    Route{"GET", "/jobs", jobs_page, true, kOfJobs},
     Route{"GET", "/jobs/{id}", job_page, true},
+    Route{"POST", "/jobs/{id}/cancel", cancel_form},
+    Route{"GET", "/workers", workers_page, true},
     Route{"GET", "/submit", submit_page},
     Route{"POST", "/submit", submit_form},
     Route{"GET", "/assets/{name}", asset},
@@ -68,6 +71,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/jobs/{id}", job_api},
     Route{"POST", "/api/v1/jobs/{id}/cancel", cancel_api},
     Route{"GET", "/api/v1/jobs/{id}/events", job_events},
+    Route{"GET", "/api/v1/workers", workers_api},
     Route{"GET", "/api/v1/events/jobs", jobs_events},
     Route{"GET", "/api/v1/openapi.json", openapi},
 };

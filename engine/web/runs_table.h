@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "candidates/store/store.h"
+#include "engine/page/pieces.h"
 
 namespace hone::web {
 
-[[nodiscard]] std::string runs_table(const std::vector<RunRecord>& runs, std::string_view caption);
+[[nodiscard]] std::string runs_table(const std::vector<RunRecord>& runs, std::string_view caption,
+                                     page::TableStyle style = {});
 
 }  // namespace hone::web

@@ -43,8 +43,7 @@ Request request_of(const httplib::Request& from) {
   request.path = from.path;
   for (const auto& [name, value] : from.params) request.query.emplace(name, value);
   for (const auto& [name, value] : from.headers) request.headers.emplace(lower(name), value);
-  for (const auto& [name, file] : from.files)
-    if (file.filename.empty()) request.form.emplace(name, file.content);
+  for (const auto& [name, file] : from.files) request.form.emplace(name, file.content);
   request.body = from.body;
   return request;
 }

@@ -143,6 +143,89 @@ TEST_F(Submit, AJobIsCancelledWithTheTokenAndOnlyWhileItRuns) {
   EXPECT_EQ(code(late), "ended");
 }
 
+TEST_F(Submit, AFileIsChosenInsteadOfPasted) {
+  start();
+  const auto send = [&](const std::string& file, const std::string& text) {
+    auto result = client().Post(
+        "/submit", {},
+        httplib::MultipartFormDataItems{{"task_file", file, "scale.cu", "text/plain"},
+                                        {"task", text, "", ""},
+                                        {"arch_emu:sm_90", "1", "", ""},
+                                        {"archs", "sm_80, emu:sm_90", "", ""},
+                                        {"budget", "5", "", ""},
+                                        {"token", kToken, "", ""}});
+    EXPECT_TRUE(result);
+    return result ? *result : httplib::Response();
+  };
+  const auto none = send("", "");
+  EXPECT_EQ(none.status, 400);
+  EXPECT_NE(none.body.find("choose a .cu file"), std::string::npos);
+  EXPECT_EQ(jobs(), 0U);
+  ASSERT_EQ(send(as_comment(kScaleJson), "no task at all").status, 303);
+  const auto job = get_json("/api/v1/jobs")["jobs"][0];
+  EXPECT_EQ(job["task"], "scale");
+  EXPECT_EQ(job["wanted_archs"], (nlohmann::json{"emu:sm_90", "sm_80"}));
+}
+
+TEST_F(Submit, TheFormAsksForWhatTheServiceHas) {
+  start();
+  EXPECT_EQ(get("/submit").body.find("arch_"), std::string::npos);
+  queue::WorkerMessage worker;
+  worker.id = "w1";
+  worker.host = "here";
+  worker.version = HONE_VERSION;
+  worker.devices.push_back({"emu:sm_90", {.name = "emulated sm_90", .arch = "sm_90"}, true, 2});
+  ASSERT_TRUE(broker_->report(worker, 60));
+  const auto page = get("/submit").body;
+  EXPECT_NE(page.find("name=\"arch_emu:sm_90\""), std::string::npos);
+  EXPECT_EQ(page.find("name=\"llm\""), std::string::npos);  // no coordinator has one
+  const auto workers = get("/workers").body;
+  EXPECT_NE(workers.find("w1"), std::string::npos);
+  EXPECT_NE(workers.find("emulated sm_90"), std::string::npos);
+  EXPECT_NE(workers.find("No coordinator leads now"), std::string::npos);
+  const auto json = get_json("/api/v1/workers")["workers"];
+  ASSERT_EQ(json.size(), 1U);
+  EXPECT_EQ(json[0]["worker"], "w1");
+  EXPECT_EQ(json[0]["usable"], true);
+  EXPECT_EQ(json[0]["devices"][0]["capacity"], 2);
+}
+
+TEST_F(Submit, AJobIsCancelledOnItsPage) {
+  start();
+  const std::string id = nlohmann::json::parse(post(task(), with(kToken)).body)["job"];
+  const auto page = get("/jobs/" + id).body;
+  EXPECT_NE(page.find("action=\"/jobs/" + id + "/cancel\""), std::string::npos);
+  EXPECT_NE(page.find("no coordinator leads"), std::string::npos);
+  const auto cancel = [&](const std::string& token, httplib::Headers headers = {}) {
+    auto result = client().Post("/jobs/" + id + "/cancel", headers,
+                                httplib::MultipartFormDataItems{{"token", token, "", ""}});
+    EXPECT_TRUE(result);
+    return result ? *result : httplib::Response();
+  };
+  EXPECT_EQ(cancel("wrong").status, 401);
+  EXPECT_NE(cancel("wrong").body.find("Wrong token"), std::string::npos);
+  EXPECT_EQ(cancel(kToken, {{"Origin", "http://elsewhere"}}).status, 403);
+  const auto done = cancel(kToken);
+  EXPECT_EQ(done.status, 303);
+  EXPECT_EQ(done.get_header_value("Location"), "/jobs/" + id);
+}
+
+TEST_F(Submit, JobsOnTheirPageAreFiltered) {
+  start();
+  auto mine = task();
+  mine["owner"] = "ada";
+  const std::string id = nlohmann::json::parse(post(mine, with(kToken)).body)["job"];
+  const auto shown = [&](const std::string& query) {
+    return get("/jobs?" + query).body.find(id) != std::string::npos;
+  };
+  EXPECT_TRUE(shown(""));
+  EXPECT_TRUE(shown("owner=ada"));
+  EXPECT_FALSE(shown("owner=eve"));
+  EXPECT_FALSE(shown("state=done"));
+  EXPECT_TRUE(shown("state=queued&task=scale"));
+  EXPECT_EQ(get("/jobs?state=lost").status, 400);
+}
+
 TEST_F(Submit, NothingHappensWithoutTheToken) {
   start();
   for (const httplib::Headers& headers :

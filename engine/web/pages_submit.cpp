@@ -1,0 +1,180 @@
+// The form that submits a task.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "engine/search/search_limits.h"
+#include "engine/service/job_view.h"
+#include "engine/web/handlers.h"
+#include "engine/web/layout.h"
+#include "engine/web/search_fields.h"
+#include "engine/web/submit.h"
+#include "engine/web/whole.h"
+#include "rewriters/llm/client/endpoint.h"
+
+namespace hone::web {
+
+using page::url_part;
+
+namespace {
+
+constexpr auto kStateAge = std::chrono::seconds(2);
+constexpr std::string_view kArchField = "arch_";  ///< begins the names of the architectures' boxes
+
+/// A form's lines end in CR LF, whatever was pasted: the task would be another one.
+std::string with_newlines(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') out += text[i];
+  return out;
+}
+
+/// What is there to serve a job. Null: the queue cannot be reached.
+std::shared_ptr<const ServiceState> state_of(Context& context) {
+  const auto state = service_state(*context.broker, false);
+  return state ? std::make_shared<const ServiceState>(*state) : nullptr;
+}
+
+/// That a job submitted now would wait, and for what; "" where it would not.
+std::string waiting_html(const ServiceState* state) {
+  const auto warn = [](std::string_view line) {
+    return fmt::format(R"(<p class="bad" role="status">{}</p>)", line);
+  };
+  if (state == nullptr) return warn("The Redis server that holds the jobs cannot be reached now.");
+  std::string html;
+  if (!state->leads) html += warn("No coordinator leads now: a job waits until one does.");
+  if (!served_archs(*state).empty()) return html;
+  return html + warn(state->workers.foreign.empty()
+                         ? "No worker is there now: a job waits for one."
+                         : "Only workers of another version are there now: a job waits for others.");
+}
+
+/// A box for each architecture that a worker serves now.
+std::string archs_html(const ServiceState* state, const Request& request) {
+  std::string boxes;
+  if (state != nullptr)
+    for (const std::string& arch : served_archs(*state)) {
+      const std::string name = std::string(kArchField) + arch;
+      boxes += fmt::format(
+          R"(<label class="choice"><input type="checkbox" name="{}" value="1"{}> {}</label>)",
+          escape(name), request.field(name).empty() ? "" : " checked", escape(arch));
+    }
+  return fmt::format(
+      R"(<fieldset><legend>Architectures</legend>{}
+<p><label for="archs">{}</label>
+<input id="archs" name="archs" value="{}" class="mono" autocomplete="off" aria-describedby="archs-help">
+<span id="archs-help" class="soft">sm_90, sm_80; emu:sm_90 is the emulated one. None at all: the GPUs of the workers that are there.</span></p></fieldset>)",
+      boxes.empty() ? "" : "<p>" + boxes + "</p>", boxes.empty() ? "Names" : "Others",
+      escape(request.field("archs")));
+}
+
+std::string llm_html(const ServiceState* state, const Request& request) {
+  if (state == nullptr || !state->language_model) return "";
+  return fmt::format(
+      R"(<p><label><input id="llm" name="llm" type="checkbox" value="1"{}> Ask the coordinator's language model, too</label></p>
+<p><label for="llm_tokens">Its tokens, at most</label>
+<input id="llm_tokens" name="llm_tokens" type="number" min="1" value="{}" aria-describedby="llm-help"></p>
+<p><label for="llm_cost">Its cost in dollars, at most</label>
+<input id="llm_cost" name="llm_cost" inputmode="decimal" autocomplete="off" value="{}" aria-describedby="llm-help">
+<span id="llm-help" class="soft">Empty, and at most: what the coordinator allows.</span></p>
+)",
+      request.field("llm").empty() ? "" : " checked", escape(request.field("llm_tokens")),
+      escape(request.field("llm_cost")));
+}
+
+std::string form_html(const ServiceState* state, const Request& request, const Failure* failure) {
+  const std::string& priority = request.field("priority");
+  return fmt::format(
+      R"({}<form class="submit" method="post" action="/submit" enctype="multipart/form-data" data-token="{}">
+<p><label for="task_file">Task: a .cu file with a task comment</label>
+<input id="task_file" name="task_file" type="file" accept=".cu,.cuh,.txt"></p>
+<p><label for="task">Or its text</label>
+<textarea id="task" name="task" rows="12" spellcheck="false" class="mono" aria-describedby="task-help">{}</textarea>
+<span id="task-help" class="soft">A file goes before this text. Inputs from files cannot be submitted.</span></p>
+{}{}<p><label for="priority">Priority</label>
+<input id="priority" name="priority" type="number" min="{}" max="{}" value="{}"></p>
+{}<p><label for="token">Token</label>
+<input id="token" name="token" type="password" required autocomplete="off" aria-describedby="token-help">
+<span id="token-help" class="soft">With scripts on it is kept until this tab is closed.</span></p>
+<p><button type="submit">Submit</button></p></form>)",
+      failure == nullptr
+          ? ""
+          : fmt::format(R"(<p class="bad" role="alert">{}</p>)", escape(failure->message)),
+      failure != nullptr && failure->status == 401 ? "wrong" : "", escape(request.field("task")),
+      archs_html(state, request), search_fields_html(request), -kMostPriority, kMostPriority,
+      escape(priority.empty() ? "0" : priority), llm_html(state, request));
+}
+
+Response form_page(Context& context, const Request& request, const Failure* failure) {
+  const auto state = state_of(context);
+  Response response =
+      render(context, {.title = "Submit a task",
+                       .section = "/submit",
+                       .html = waiting_html(state.get()) + form_html(state.get(), request, failure),
+                       .scripts = {"token.js"}});
+  response.headers.emplace_back("Cache-Control", "no-store");
+  return response;
+}
+
+std::expected<Submission, Failure> submission_from(const Request& request) {
+  Submission submission;
+  submission.owner = "web";
+  submission.archs = split_names(request.field("archs"));
+  for (const auto& [name, value] : request.form)
+    if (name.starts_with(kArchField)) submission.archs.push_back(name.substr(kArchField.size()));
+  std::ranges::sort(submission.archs);
+  const auto twice = std::ranges::unique(submission.archs);
+  submission.archs.erase(twice.begin(), twice.end());
+  if (const auto set = set_from_form(request, submission.search); !set)
+    return std::unexpected(set.error());
+  if (const std::string& text = request.field("priority"); !text.empty())
+    if (!whole_of_text(text, -kMostPriority, kMostPriority, submission.priority))
+      return bad_request(wrong_priority());
+  submission.llm = !request.field("llm").empty();
+  submission.llm_cost = request.field("llm_cost");
+  if (const std::string& text = request.field("llm_tokens"); !text.empty())
+    if (!whole_of_text(text, std::int64_t{1}, kMostLlmTokens, submission.llm_tokens))
+      return bad_request("Tokens are a whole number from 1 to 2^50.");
+  if (!submission.llm && (submission.llm_tokens > 0 || !submission.llm_cost.empty()))
+    return bad_request(
+        "Tokens and cost limit a language model: tick its box, or leave them empty.");
+  if (!submission.llm_cost.empty() && !llm::parse_dollars(submission.llm_cost))
+    return bad_request("The cost is in dollars, such as 0.50.");
+  return submission;
+}
+
+}  // namespace
+
+Answer submit_page(Context& context, const Request& request, const Parts&) {
+  if (const auto may = may_change(context, request); !may) return std::unexpected(may.error());
+  return form_page(context, request, nullptr);
+}
+
+Answer submit_form(Context& context, const Request& request, const Parts&) {
+  if (const auto may = may_change(context, request); !may) return std::unexpected(may.error());
+  const auto again = [&](const Failure& failure) {
+    Response response = form_page(context, request, &failure);
+    response.status = failure.status;
+    if (failure.status == 503) response.headers.emplace_back("Retry-After", "5");
+    return response;
+  };
+  if (const auto known = check_token(context, request.field("token")); !known)
+    return again(known.error());
+  const auto submission = submission_from(request);
+  if (!submission) return again(submission.error());
+  const std::string& file = request.field("task_file");
+  const std::string text = file.empty() ? with_newlines(request.field("task")) : file;
+  if (text.empty())
+    return again({400, "bad_request", "There is no task: choose a .cu file, or paste its text."});
+  const auto job = submit_text(context, text, *submission);
+  if (!job) return again(job.error());
+  Response response;
+  response.status = 303;
+  response.headers.emplace_back("Location", "/jobs/" + url_part(job->id));
+  return response;
+}
+
+}  // namespace hone::web
