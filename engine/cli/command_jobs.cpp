@@ -105,8 +105,9 @@ int run(const Options& options) {
       if (arch.best_time_us > 0)
         archs += fmt::format(", {:.2f}x", arch.reference_time_us / arch.best_time_us);
     }
-    fmt::print(out, "{:<20} {:<10}{}{}{}\n", job.id, to_string(job.state), archs,
-               job.error.empty() ? "" : "  ", job.error);
+    fmt::print(out, "{:<20} {:<10}{}{}{}{}{}\n", job.id, to_string(job.state), archs,
+               job.error.empty() ? "" : "  ", job.error,
+               job.waits.empty() ? "" : "  waits: ", job.waits);
     rows.push_back(results::job_json(job));
   }
   return common.write_json({{"jobs", rows}}) ? kDone : kEnvironmentLacks;

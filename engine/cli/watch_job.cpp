@@ -42,6 +42,10 @@ int watch_job(queue::Broker& broker, const std::string& id, const Common& common
         std::fflush(out);
       }
     }
+    if (status->waits != last.waits) {
+      fmt::print(out, "{}\n", status->waits.empty() ? "goes on" : "waits: " + status->waits);
+      std::fflush(out);
+    }
     last = std::move(*status);
     if (ended) break;
     if (stop) {

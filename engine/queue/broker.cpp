@@ -30,6 +30,12 @@ Result<std::vector<std::string>> ids_in(Result<RedisReply> reply, std::string_vi
   return ids;
 }
 
+/// Who may not read it is told nothing.
+std::string trouble_in(const RedisReply& reply) {
+  const auto text = reply.as_string();
+  return text ? protocol::clean_text(*text, 200) : "";
+}
+
 }  // namespace
 
 std::int64_t unix_ms() {
@@ -97,12 +103,16 @@ Result<void> Broker::submit(const JobMessage& job) {
 Result<JobStatus> Broker::status(const std::string& id) {
   const auto unknown = [&] { return invalid(fmt::format("there is no job '{}'", id)); };
   if (!is_id(id)) return unknown();
-  auto reply = redis_->call({"HGET", keys_.job(id), "status"}, kRepeatable);
-  if (!reply) return std::unexpected(reply.error());
-  if (reply->is_nil()) return unknown();
-  const auto bytes = reply->as_string();
-  if (!bytes) return std::unexpected(reply->as_error("cannot read the job"));
-  return status_from(*bytes);
+  const auto replies =
+      redis_->pipeline({{"HGET", keys_.job(id), "status"}, {"GET", keys_.trouble()}}, kRepeatable);
+  if (!replies) return std::unexpected(replies.error());
+  const RedisReply& reply = (*replies)[0];
+  if (reply.is_nil()) return unknown();
+  const auto bytes = reply.as_string();
+  if (!bytes) return std::unexpected(reply.as_error("cannot read the job"));
+  auto status = status_from(*bytes);
+  if (status && status->state < JobState::kDone) status->waits = trouble_in((*replies)[1]);
+  return status;
 }
 
 Result<std::vector<JobStatus>> Broker::jobs(int limit) {
@@ -114,13 +124,17 @@ Result<std::vector<JobStatus>> Broker::jobs(int limit) {
   for (const auto& id : *ids) commands.push_back({"HGET", keys_.job(id), "status"});
   std::vector<JobStatus> statuses;
   if (commands.empty()) return statuses;
+  commands.push_back({"GET", keys_.trouble()});
   const auto replies = redis_->pipeline(commands, kRepeatable);
   if (!replies) return std::unexpected(replies.error());
-  for (const RedisReply& each : *replies) {
-    const auto bytes = each.as_string();
+  const std::string waits = trouble_in(replies->back());
+  for (std::size_t i = 0; i < ids->size(); ++i) {
+    const auto bytes = (*replies)[i].as_string();
     if (!bytes) continue;  // it ended long ago
     auto status = status_from(*bytes);
-    if (status) statuses.push_back(std::move(*status));
+    if (!status) continue;
+    if (status->state < JobState::kDone) status->waits = waits;
+    statuses.push_back(std::move(*status));
   }
   return statuses;
 }
@@ -180,6 +194,27 @@ Result<std::vector<WorkerMessage>> Broker::workers() {
     if (worker && worker->id == (*ids)[i]) workers.push_back(std::move(*worker));
   }
   return workers;
+}
+
+Result<std::optional<QueueOwner>> Broker::owner() {
+  const auto reply =
+      checked(redis_->call({"HMGET", keys_.database(), "id", "place", "life", "term"}, kRepeatable),
+              "cannot read whose the queue is");
+  if (!reply) return std::unexpected(reply.error());
+  const auto fields = reply->as_array();
+  if (!fields) return std::unexpected(fields.error());
+  const auto text = [&](std::size_t i) {
+    const auto value = i < fields->size() ? (*fields)[i].as_string() : Result<std::string_view>("");
+    return protocol::clean_text(std::string(value.value_or("")), 1024);
+  };
+  if (text(0).empty()) return std::nullopt;
+  return QueueOwner{text(0), text(1), text(2), std::atoll(text(3).c_str())};
+}
+
+Result<std::string> Broker::trouble() {
+  const auto reply = redis_->call({"GET", keys_.trouble()}, kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  return trouble_in(*reply);
 }
 
 Result<std::vector<DeadLetter>> Broker::dead(int limit) {

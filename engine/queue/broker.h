@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ struct DeadLetter {
   std::int64_t at = 0;  // Unix time [ms]
 };
 
+/// The database that a queue's results go to.
+struct QueueOwner {
+  std::string database;   ///< Store's id
+  std::string place;      ///< for people: its path, and the host that led last
+  std::string life;       ///< the queue's name, drawn at random when it began; gone when it is
+  std::int64_t term = 0;  ///< the last one whose leader wrote to the database
+};
+
 class Broker {
  public:
   Broker(std::shared_ptr<RedisClient> redis, std::string prefix)
@@ -45,6 +54,12 @@ class Broker {
   [[nodiscard]] Result<void> report(const WorkerMessage& worker, double ttl_s);
   [[nodiscard]] Result<void> leave(const std::string& worker);
   [[nodiscard]] Result<std::vector<WorkerMessage>> workers();
+
+  /// None: no coordinator ever led it, or the server forgot.
+  [[nodiscard]] Result<std::optional<QueueOwner>> owner();
+  /// What holds all jobs up, as the leader says: "database full"; empty: nothing, or nobody leads,
+  /// or this user may not read it. Jobs have it in their status.
+  [[nodiscard]] Result<std::string> trouble();
 
   /// The newest first.
   [[nodiscard]] Result<std::vector<DeadLetter>> dead(int limit);

@@ -67,6 +67,9 @@ struct JobStatus {
   std::string error;              ///< of a job that failed
   std::optional<JobModel> model;  ///< where it wants one
   std::int64_t updated_at = 0;    // Unix time [ms]
+  /// What holds up a job that has not ended, as all others: "database full"; empty: nothing is
+  /// known to. No part of the message: Broker fills it in.
+  std::string waits;
   bool operator==(const JobStatus&) const = default;
 };
 

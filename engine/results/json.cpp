@@ -245,9 +245,10 @@ nlohmann::json job_json(const queue::JobStatus& status) {
   nlohmann::json model;
   if (status.model)
     model = {{"note", status.model->note}, {"use", model_use_json(status.model->use)}};
-  return {{"job", status.id}, {"state", to_string(status.state)},
-          {"archs", archs},   {"error", status.error},
-          {"model", model},   {"updated_at_ms", status.updated_at}};
+  return {{"job", status.id},     {"state", to_string(status.state)},
+          {"archs", archs},       {"error", status.error},
+          {"model", model},       {"updated_at_ms", status.updated_at},
+          {"waits", status.waits}};
 }
 
 nlohmann::json finalist_json(const Finalist& finalist) {

@@ -25,6 +25,11 @@ std::string best_text(const queue::ArchProgress& arch) {
                      arch.reference_time_us / arch.best_time_us);
 }
 
+std::string state_text(const queue::JobStatus& job) {
+  const std::string state(to_string(job.state));
+  return job.waits.empty() ? state : fmt::format("{}, waits: {}", state, job.waits);
+}
+
 std::string model_text(const queue::JobStatus& job) {
   if (!job.model) return "";
   std::string text = job.model->note;
@@ -61,7 +66,7 @@ Answer jobs_page(Context& context, const Request&, const Parts&) {
                            arch.counts.evaluated(), best.empty() ? "" : ", best ", escape(best));
     }
     rows.push_back({{job_link(job.id), job.id},
-                    {escape(to_string(job.state))},
+                    {escape(state_text(job))},
                     {archs},
                     {escape(job.error)},
                     {time_html(iso_time(job.updated_at)), fmt::format("{}", job.updated_at)}});
@@ -84,7 +89,7 @@ Answer job_page(Context& context, const Request&, const Parts& parts) {
   const bool ended = job->state >= queue::JobState::kDone;
   std::string said(to_string(job->state));
   Facts facts;
-  facts.text("State", to_string(job->state))
+  facts.text("State", state_text(*job))
       .text("Error", job->error)
       .text("Language model", model_text(*job))
       .html("Updated", time_html(iso_time(job->updated_at)));
