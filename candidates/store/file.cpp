@@ -1,9 +1,13 @@
 // The file of the database: opening it, and what its errors mean.
 #include <fmt/chrono.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
 
 #include "candidates/store/impl.h"
@@ -24,35 +28,70 @@ std::string dump(const nlohmann::json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Error describe(const SQLite::Exception& exception, const std::filesystem::path& path) {
-  const auto at = [&path](std::string text) {
-    return Error{ErrorCode::kIo, fmt::format("{}: {}", path.string(), text)};
-  };
+int system_errno(const SQLite::Database& database) {
+  return sqlite3_system_errno(database.getHandle());
+}
+
+std::optional<StoreFault> fault_of(const SQLite::Exception& exception, int system_errno) {
   switch (exception.getErrorCode() & 0xFF) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return at(
-          "the database is locked by another process; wait for it, or name another with --db");
     case SQLITE_FULL:
-      return at("no space is left for the database; free some and run again");
+      return StoreFault::kFull;
     case SQLITE_READONLY:
     case SQLITE_PERM:
+      return StoreFault::kReadOnly;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return StoreFault::kLocked;
+    case SQLITE_IOERR:
+      if (exception.getExtendedErrorCode() == SQLITE_IOERR_SHORT_READ) return StoreFault::kDamaged;
+      [[fallthrough]];
+    case SQLITE_CANTOPEN:
+      if (system_errno == ENOSPC || system_errno == EDQUOT) return StoreFault::kFull;
+      if (system_errno == EROFS || system_errno == EACCES) return StoreFault::kReadOnly;
+      return StoreFault::kFailing;
+    case SQLITE_CORRUPT:
+      return StoreFault::kDamaged;
+    default:
+      return std::nullopt;
+  }
+}
+
+Error describe(const SQLite::Exception& exception, const std::filesystem::path& path,
+               int system_errno) {
+  const auto fault = fault_of(exception, system_errno);
+  const auto at = [&](std::string text) {
+    return Error{
+        fault && *fault != StoreFault::kDamaged ? ErrorCode::kInfrastructure : ErrorCode::kIo,
+        fmt::format("{}: {}", path.string(), text)};
+  };
+  const int code = exception.getErrorCode() & 0xFF;
+  if (exception.getExtendedErrorCode() == SQLITE_READONLY_DBMOVED)
+    return at("the database was moved or deleted while it was open; put it back, or run again");
+  if (code == SQLITE_NOTADB) return at("is not a database; name another file with --db");
+  if (!fault) return at(exception.what());
+  switch (*fault) {
+    case StoreFault::kLocked:
+      return at(
+          "the database is locked by another process; wait for it, or name another with --db");
+    case StoreFault::kFull:
+      return at("no space is left for the database; free some and run again");
+    case StoreFault::kReadOnly:
       return at(
           "the database is read-only; make the file and its folder writable, or name another "
           "with --db");
-    case SQLITE_CANTOPEN:
-      return at(
-          "the database cannot be opened; check the folder and its permissions, or name "
-          "another with --db");
-    case SQLITE_NOTADB:
-      return at("is not a database; name another file with --db");
-    case SQLITE_CORRUPT:
+    case StoreFault::kDamaged:
       return at("the database is damaged; move it away (`sqlite3 FILE .recover` may save rows)");
-    case SQLITE_IOERR:
-      return at(fmt::format("reading or writing the database failed: {}", exception.what()));
-    default:
-      return at(exception.what());
+    case StoreFault::kFailing:
+      break;
   }
+  const std::string why =
+      system_errno != 0 ? std::generic_category().message(system_errno) : exception.what();
+  if (code == SQLITE_CANTOPEN)
+    return at(
+        fmt::format("the database cannot be opened ({}); check the folder and its "
+                    "permissions, or name another with --db",
+                    why));
+  return at(fmt::format("reading or writing the database failed: {}", why));
 }
 
 nlohmann::json parse_stored(const std::string& text) {
@@ -62,6 +101,22 @@ nlohmann::json parse_stored(const std::string& text) {
 }
 
 }  // namespace store_detail
+
+std::string_view to_string(StoreFault fault) {
+  switch (fault) {
+    case StoreFault::kFull:
+      return "full";
+    case StoreFault::kReadOnly:
+      return "read-only";
+    case StoreFault::kLocked:
+      return "locked";
+    case StoreFault::kFailing:
+      return "failing";
+    case StoreFault::kDamaged:
+      return "damaged";
+  }
+  return "failing";
+}
 
 namespace {
 
@@ -102,12 +157,109 @@ std::filesystem::path Store::default_path() {
   return folder("HOME") / ".local" / "share" / "hone" / "hone.db";
 }
 
+namespace store_file {
+namespace {
+
+using store_detail::Stamp;
+
+std::filesystem::path write_ahead_log(const std::filesystem::path& path) {
+  auto log = path;
+  log += "-wal";
+  return log;
+}
+
+/// Commits wait beside the file.
+bool has_write_ahead_log(const std::filesystem::path& path) {
+  std::error_code code;
+  const auto bytes = std::filesystem::file_size(write_ahead_log(path), code);
+  return !code && bytes > 0;
+}
+
+Stamp stamp_of(const std::filesystem::path& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return {status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec, status.st_size,
+          static_cast<std::int64_t>(status.st_ino)};
+}
+
+/// As SQLite's URIs have it.
+std::string uri_of(const std::filesystem::path& path, const char* how) {
+  std::string uri = "file:";
+  for (const char c : std::filesystem::absolute(path).string()) {
+    if (c == '?' || c == '#' || c == '%') {
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    } else {
+      uri += c;
+    }
+  }
+  return uri + how;
+}
+
+SQLite::Database open_to_read(const std::string& uri, int busy_timeout_ms) {
+  SQLite::Database database(uri, SQLite::OPEN_READONLY | SQLite::OPEN_URI, busy_timeout_ms);
+  (void)database.execAndGet("SELECT COUNT(*) FROM sqlite_schema");
+  return database;
+}
+
+}  // namespace
+}  // namespace store_file
+
+void Store::Impl::look_for_writers() {
+  if (!store_file::has_write_ahead_log(path) && store_file::stamp_of(path) == *unwritten) return;
+  // A writer leaves a log that readers may read, or has ended.
+  const bool in_use = store_file::has_write_ahead_log(path);
+  uri = store_file::uri_of(path, in_use ? "?mode=ro" : "?immutable=1");
+  const auto stamp = store_file::stamp_of(path);
+  database = store_file::open_to_read(uri, 10'000);
+  if (!in_use)
+    unwritten = stamp;
+  else
+    unwritten.reset();
+}
+
+/// A file that this user cannot write: read as it is. Throws as SQLite does, and
+/// std::runtime_error with a message for a person.
+std::unique_ptr<Store::Impl> Store::open_unwritable(const std::filesystem::path& path,
+                                                    int busy_timeout_ms) {
+  const auto stamp = store_file::stamp_of(path);
+  const auto opened = [&](const char* how) {
+    const std::string uri = store_file::uri_of(path, how);
+    auto impl = std::make_unique<Impl>(path, store_file::open_to_read(uri, busy_timeout_ms), uri);
+    store_detail::expect_latest(impl->database);
+    return impl;
+  };
+  try {
+    return opened("?mode=ro");
+  } catch (const SQLite::Exception&) {
+    // SQLite wants to make files beside a database in WAL mode, unless it is told that nobody
+    // writes it: nobody does where there is no log.
+    if (store_file::has_write_ahead_log(path)) throw;
+  }
+  auto impl = opened("?immutable=1");
+  impl->unwritten = stamp;
+  return impl;
+}
+
 Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& path,
                                            const StoreOptions& options) {
   const auto failed = [&path](std::string_view text) {
     return fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), text));
   };
   std::error_code code;
+  if (options.read_only && std::filesystem::is_regular_file(path, code)) {
+    const bool writable =
+        access(path.c_str(), W_OK) == 0 &&
+        access(path.has_parent_path() ? path.parent_path().c_str() : ".", W_OK) == 0;
+    if (!writable) {
+      try {
+        return std::unique_ptr<Store>(new Store(open_unwritable(path, options.busy_timeout_ms)));
+      } catch (const SQLite::Exception& exception) {
+        return std::unexpected(store_detail::describe(exception, path));
+      } catch (const std::exception& exception) {
+        return failed(exception.what());
+      }
+    }
+  }
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), code);
   if (code) {
     return failed(
@@ -116,7 +268,12 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& path,
   if (std::filesystem::is_directory(path, code))
     return failed("is a folder; name a file with --db");
   try {
-    auto impl = std::make_unique<Impl>(path, options);
+    const std::string name = std::filesystem::absolute(path).string();
+    auto impl = std::make_unique<Impl>(
+        path,
+        SQLite::Database(name, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_URI,
+                         options.busy_timeout_ms),
+        name);
     SQLite::Database& database = impl->database;
     if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
       return failed("the database is read-only; make it writable, or name another with --db");

@@ -4,6 +4,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 
+#include <atomic>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,10 +21,24 @@ using BoardKey = std::tuple<std::string, std::string, bool>;  // task hash, devi
 [[nodiscard]] std::string now();
 /// Bytes that are no UTF-8 (a compiler's message, say) do not throw here.
 [[nodiscard]] std::string dump(const nlohmann::json& json);
+/// Of SQLite's codes those that somebody can mend while we wait; none: another error.
+/// `system_errno`: of the last call to the system, 0 where it is not known.
+[[nodiscard]] std::optional<StoreFault> fault_of(const SQLite::Exception& exception,
+                                                 int system_errno);
 /// For a person: what happened to the file and what to do.
-[[nodiscard]] Error describe(const SQLite::Exception& exception, const std::filesystem::path& path);
+[[nodiscard]] Error describe(const SQLite::Exception& exception, const std::filesystem::path& path,
+                             int system_errno = 0);
 /// Throws std::runtime_error: the database is damaged.
 [[nodiscard]] nlohmann::json parse_stored(const std::string& text);
+
+/// Of the last call to the system that failed; 0: none.
+[[nodiscard]] int system_errno(const SQLite::Database& database);
+
+/// Of a file: changes when it is written.
+struct Stamp {
+  std::int64_t modified_ns = 0, bytes = 0, inode = 0;
+  bool operator==(const Stamp&) const = default;
+};
 
 /// :task, :device, :arch and :modelled, -1 for both.
 void bind_filter(SQLite::Statement& query, const BoardFilter& filter);
@@ -37,16 +52,34 @@ template <class T>
 }  // namespace store_detail
 
 struct Store::Impl {
-  Impl(const std::filesystem::path& path, const StoreOptions& options)
-      : path(path),
-        database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
-                 options.busy_timeout_ms) {}
+  Impl(const std::filesystem::path& given_path, SQLite::Database opened, std::string opened_as)
+      : path(given_path), uri(std::move(opened_as)), database(std::move(opened)) {}
 
-  // Runs `body` under the lock; whatever the libraries throw becomes an Error.
+  // Runs `body` under the lock; whatever the libraries throw becomes an Error. Where the file is at
+  // fault, again for as long as the observer says so.
   template <class Body>
-  auto guarded(Body body) -> Result<decltype(body())> {
+  auto guarded(Body body, bool writes = false) -> Result<decltype(body())> {
+    for (int faults = 0;; ++faults) {
+      std::optional<StoreFault> fault;
+      auto result = attempt(body, fault);
+      StoreObserver* const told = observer;
+      if (told == nullptr) return result;
+      if (fault) {
+        if (told->try_again(*fault, result.error(), faults)) continue;
+      } else if (result) {
+        if (writes || faults > 0) told->succeeded(faults);
+      } else if (faults > 0) {
+        told->failed(faults);
+      }
+      return result;
+    }
+  }
+
+  template <class Body>
+  auto attempt(Body& body, std::optional<StoreFault>& fault) -> Result<decltype(body())> {
     const std::lock_guard lock(mutex);
     try {
+      if (unwritten) look_for_writers();
       if constexpr (std::is_void_v<decltype(body())>) {
         body();
         return {};
@@ -54,7 +87,9 @@ struct Store::Impl {
         return body();
       }
     } catch (const SQLite::Exception& exception) {
-      return std::unexpected(store_detail::describe(exception, path));
+      const int system_errno = store_detail::system_errno(database);
+      fault = store_detail::fault_of(exception, system_errno);
+      return std::unexpected(store_detail::describe(exception, path, system_errno));
     } catch (const std::exception& exception) {
       return fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), exception.what()));
     }
@@ -77,22 +112,24 @@ struct Store::Impl {
   // Likewise, in one transaction, while the fence is ours. `lasting`: a loss of power leaves it.
   template <class Body>
   auto writing(Body body, bool lasting = false) -> Result<decltype(body())> {
-    return guarded([&]() -> decltype(body()) {
-      std::optional<OnDisk> on_disk;
-      if (lasting) on_disk.emplace(database);
-      SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-      if (fence > 0 && database.execAndGet("SELECT token FROM fence").getInt64() != fence) {
-        throw std::runtime_error("another process has taken over the writing");
-      }
-      if constexpr (std::is_void_v<decltype(body())>) {
-        body();
-        transaction.commit();
-      } else {
-        auto result = body();
-        transaction.commit();
-        return result;
-      }
-    });
+    return guarded(
+        [&]() -> decltype(body()) {
+          std::optional<OnDisk> on_disk;
+          if (lasting) on_disk.emplace(database);
+          SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+          if (fence > 0 && database.execAndGet("SELECT token FROM fence").getInt64() != fence) {
+            throw std::runtime_error("another process has taken over the writing");
+          }
+          if constexpr (std::is_void_v<decltype(body())>) {
+            body();
+            transaction.commit();
+          } else {
+            auto result = body();
+            transaction.commit();
+            return result;
+          }
+        },
+        true);
   }
 
   void forget_job(const std::string& job);
@@ -110,10 +147,19 @@ struct Store::Impl {
   std::vector<FinalResult> read_finals(const std::string& id);
   int rank_of(const BoardRow& row);
 
+  void merge_candidates();
+  void merge_runs();
+  /// Of a file that was opened as one that nobody writes: opens it again where somebody did.
+  void look_for_writers();
+
   std::filesystem::path path;
+  std::string uri;  ///< as SQLite opened it
   std::mutex mutex;
   SQLite::Database database;
   std::int64_t fence = 0;  ///< our token; 0: none was taken
+  std::atomic<StoreObserver*> observer = nullptr;
+  /// How the file was when it was opened `immutable`; none: it was not.
+  std::optional<store_detail::Stamp> unwritten;
 };
 
 }  // namespace hone

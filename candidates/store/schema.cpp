@@ -12,7 +12,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 14> kMigrations = {R"sql(
+constexpr std::array<const char*, 15> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -259,6 +259,29 @@ CREATE INDEX tasks_by_family ON tasks (family) WHERE family <> '';
 -- numbers a file has.
 UPDATE results SET held_math = 4 WHERE held_math = 3;
 ALTER TABLE results RENAME COLUMN held_math TO held_level;
+)sql",
+                                                     R"sql(
+-- Which database this is, whatever it is called and wherever it is copied to; and the queue that
+-- it led last, by the name that the queue has for as long as the server keeps it.
+CREATE TABLE identity (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  id TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  queue TEXT NOT NULL
+);
+INSERT INTO identity (only, id, created_at, queue)
+  VALUES (1, lower(hex(randomblob(8))), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), '');
+-- Jobs that a coordinator took from the queue and that have not ended, as they were submitted.
+CREATE TABLE jobs (
+  id TEXT NOT NULL UNIQUE,
+  message BLOB NOT NULL,
+  kept_at TEXT NOT NULL
+);
+-- Written, and emptied again, to see whether the file can be written.
+CREATE TABLE probe (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  bytes BLOB NOT NULL
+);
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {
@@ -281,7 +304,8 @@ bool has_latest_tables(SQLite::Database& database) {
                  "('tasks', "
                  "'runs', 'candidates', 'results', 'boards', 'baselines', 'devices', "
                  "'run_results', 'fence', "
-                 "'bench_rows', 'run_points', 'replies', 'reply_candidates', 'job_spending')) = 14 "
+                 "'bench_rows', 'run_points', 'replies', 'reply_candidates', 'job_spending', "
+                 "'identity', 'jobs', 'probe')) = 17 "
                  "AND "
                  "(SELECT COUNT(*) FROM pragma_table_info('results') WHERE name IN ('sandbox', "
                  "'code', "
@@ -290,31 +314,44 @@ bool has_latest_tables(SQLite::Database& database) {
              .getInt() == 1;
 }
 
+/// Its version.
+int expect_ours(SQLite::Database& database) {
+  const bool empty = database.execAndGet("SELECT COUNT(*) FROM sqlite_schema").getInt() == 0;
+  if (!empty && pragma(database, "application_id") != kApplicationId) {
+    throw std::runtime_error("is a SQLite database of another program; name another with --db");
+  }
+  const int version = pragma(database, "user_version");
+  if (version > latest_version() || version < 0) {
+    throw std::runtime_error(fmt::format(
+        "has format {}, this hone knows up to {}; use a newer hone, or name another with --db",
+        version, latest_version()));
+  }
+  return version;
+}
+
 }  // namespace
+
+void expect_latest(SQLite::Database& database) {
+  const int version = expect_ours(database);
+  if (version != latest_version()) {
+    throw std::runtime_error(
+        fmt::format("has format {} and cannot be written to bring it to {}; make the file and its "
+                    "folder writable, or copy it and name the copy with --db",
+                    version, latest_version()));
+  }
+  if (!has_latest_tables(database)) refuse_version(version);
+}
 
 int latest_version() { return static_cast<int>(kMigrations.size()); }
 
 void migrate(SQLite::Database& database) {
-  const auto expect_ours = [&] {
-    const bool empty = database.execAndGet("SELECT COUNT(*) FROM sqlite_schema").getInt() == 0;
-    if (!empty && pragma(database, "application_id") != kApplicationId) {
-      throw std::runtime_error("is a SQLite database of another program; name another with --db");
-    }
-    const int version = pragma(database, "user_version");
-    if (version > latest_version() || version < 0) {
-      throw std::runtime_error(fmt::format(
-          "has format {}, this hone knows up to {}; use a newer hone, or name another with --db",
-          version, latest_version()));
-    }
-    return version;
-  };
-  if (const int version = expect_ours(); version == latest_version()) {
+  if (const int version = expect_ours(database); version == latest_version()) {
     if (!has_latest_tables(database)) refuse_version(version);
     return;
   }
   // Another process may be doing the same: look again once the write lock is held.
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  const int begin = expect_ours();
+  const int begin = expect_ours(database);
   for (int version = begin; version < latest_version(); ++version) {
     try {
       database.exec(kMigrations[static_cast<std::size_t>(version)]);

@@ -16,4 +16,7 @@ inline constexpr int kApplicationId = 0x484F4E45;
 /// another version than it says.
 void migrate(SQLite::Database& database);
 
+/// Of a database that cannot be written: it has the latest version. Throws as migrate() does.
+void expect_latest(SQLite::Database& database);
+
 }  // namespace hone::store_detail

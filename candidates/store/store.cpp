@@ -326,12 +326,17 @@ Result<void> Store::forget_jobs(const std::set<std::string>& but) {
                             "SELECT DISTINCT job FROM runs WHERE job <> '' AND (ended_at IS NULL "
                             "OR id IN (SELECT run FROM run_results))");
     while (query.executeStep()) jobs.insert(query.getColumn(0).getString());
+    SQLite::Statement kept(impl_->database, "SELECT id FROM jobs");
+    while (kept.executeStep()) jobs.insert(kept.getColumn(0).getString());
     for (const auto& job : jobs)
       if (!but.contains(job)) impl_->forget_job(job);
   });
 }
 
 void Store::Impl::forget_job(const std::string& job) {
+  SQLite::Statement let_go(database, "DELETE FROM jobs WHERE id = ?");
+  let_go.bind(1, job);
+  let_go.exec();
   SQLite::Statement forget(
       database, "DELETE FROM run_results WHERE run IN (SELECT id FROM runs WHERE job = ?)");
   forget.bind(1, job);
@@ -345,13 +350,17 @@ void Store::Impl::forget_job(const std::string& job) {
 }
 
 Result<void> Store::take_fence(std::int64_t token) {
-  auto taken = impl_->guarded([&] {
-    SQLite::Statement update(impl_->database, "UPDATE fence SET token = ?1 WHERE token < ?1");
-    update.bind(1, token);
-    if (update.exec() == 0) return false;
-    impl_->fence = token;
-    return true;
-  });
+  auto taken = impl_->guarded(
+      [&] {
+        // On the disk: the server remembers the token, too, and compares.
+        const Impl::OnDisk on_disk(impl_->database);
+        SQLite::Statement update(impl_->database, "UPDATE fence SET token = ?1 WHERE token < ?1");
+        update.bind(1, token);
+        if (update.exec() == 0) return false;
+        impl_->fence = token;
+        return true;
+      },
+      true);
   if (!taken) return std::unexpected(taken.error());
   if (!*taken) {
     return fail(

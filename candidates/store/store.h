@@ -246,13 +246,58 @@ struct StoreOptions {
   int busy_timeout_ms = 10'000;  ///< how long a call waits for another process's write
   std::int64_t max_bytes = 0;    // the file may not grow beyond this [B]; 0: no limit
   /// Writes nothing but what brings an older format up to date. Several of these may be open in
-  /// one process, beside each other and a writer.
+  /// one process, beside each other and a writer. A file or folder that this user cannot write is
+  /// read as it is, also while others write it; its format must be the latest.
   bool read_only = false;
 };
 
+/// Why the file cannot be read or written for now: nothing is wrong with what was asked, and the
+/// same call works once somebody has mended it. Calls then fail with kInfrastructure.
+enum class StoreFault {
+  kFull,      ///< no space is left, or a quota is used up
+  kReadOnly,  ///< the file, its folder or its file system
+  kLocked,    ///< by another process, for longer than the busy timeout
+  kFailing,   ///< the system reports errors of reading, writing or opening
+  kDamaged,   ///< what is in it makes no sense; a copy must be put back. Calls fail with kIo
+};
+[[nodiscard]] std::string_view to_string(StoreFault fault);  ///< "full", "read-only", …
+
+/// Is told of faults, for a service that waits until they are mended instead of failing. Called by
+/// whatever thread uses the Store, which holds no lock of it.
+class StoreObserver {
+ public:
+  virtual ~StoreObserver() = default;
+  /// A call met a fault, after `faults` earlier ones. True: try again, after a wait that this
+  /// function makes; false: the call fails with `error`.
+  [[nodiscard]] virtual bool try_again(StoreFault fault, const Error& error, int faults) = 0;
+  /// A call that wrote, or met `faults`, has succeeded.
+  virtual void succeeded(int faults) = 0;
+  /// A call met `faults` and then failed for another reason.
+  virtual void failed(int faults) = 0;
+};
+
+/// Which database this is.
+struct StoreIdentity {
+  std::string id;          ///< 16 hex digits, drawn at random when it was created
+  std::string created_at;  ///< ISO 8601, UTC; or when a version that knows ids first opened it
+  std::string queue;       ///< what remember_queue() was told last; empty: it led none
+};
+
+/// A job that has not ended, as it was submitted (engine/queue/messages_job.h, encoded).
+struct KeptJob {
+  std::string id;
+  std::string message;
+};
+
+struct StoreCheck;
+struct PruneOptions;
+struct Pruned;
+struct Merged;
+
 class Store {
  public:
-  /// Opens or creates. kIo: not writable, not a database, a newer version, with what to do.
+  /// Opens or creates. kIo: not a database, a newer version; kInfrastructure: a StoreFault, such
+  /// as a file that is not writable; with what to do.
   [[nodiscard]] static Result<std::unique_ptr<Store>> open(const std::filesystem::path& path,
                                                            const StoreOptions& options = {});
   ~Store();
@@ -280,6 +325,40 @@ class Store {
   [[nodiscard]] Result<void> take_fence(std::int64_t token);
   /// The last token that was taken; 0: none.
   [[nodiscard]] Result<std::int64_t> fence() const;
+
+  // Of the database as a whole; see maintenance.h.
+
+  /// Writes a copy as things stand now, while others read and write. The copy is complete or not
+  /// there. kInvalidInput: `file` is there already; kInfrastructure, kIo: of either file.
+  [[nodiscard]] Result<void> backup(const std::filesystem::path& file) const;
+  /// Looks at pages, references, hashes and what rows hold. That something is wrong is no error.
+  [[nodiscard]] Result<StoreCheck> check() const;
+  /// Deletes candidates and what is known of them, and runs of which nothing is left; then makes
+  /// the file smaller, which may fail where the disk is full. What stands on a board stays as far
+  /// as `options` says, and so do references, baselines, tasks, and runs that have not ended.
+  [[nodiscard]] Result<Pruned> prune(const PruneOptions& options);
+  /// Takes over what another database of the same format knows: all of it or nothing. Where both
+  /// know a result, this one's stays, unless the other has shown the program to be wrong. Jobs
+  /// that have not ended, and what a coordinator keeps for them, are not taken over.
+  [[nodiscard]] Result<Merged> merge(const std::filesystem::path& file);
+
+  /// Has faults told to `observer`, which must outlive all calls until observe(nullptr).
+  void observe(StoreObserver* observer);
+  /// Writes a few pages for no other reason than to see whether it works. kInfrastructure: not.
+  [[nodiscard]] Result<void> try_writing();
+  [[nodiscard]] Result<StoreIdentity> identity() const;
+  /// The name of the queue that this database leads from now on.
+  [[nodiscard]] Result<void> remember_queue(const std::string& queue);
+  /// Keeps jobs until forget_job() or forget_jobs(); one that is kept already stays as it is. A
+  /// loss of power leaves them.
+  [[nodiscard]] Result<void> keep_jobs(const std::vector<KeptJob>& jobs);
+  /// Their ids, in the order of keeping.
+  [[nodiscard]] Result<std::vector<std::string>> kept_jobs() const;
+  /// As it was submitted; none: it is not kept.
+  [[nodiscard]] Result<std::optional<std::string>> kept_job(const std::string& id) const;
+  /// Jobs that have begun and not ended, kept or not.
+  [[nodiscard]] Result<std::set<std::string>> begun_jobs() const;
+  [[nodiscard]] const std::filesystem::path& path() const;
   /// Stores a candidate and its evaluation, idempotent by (program hash, device name, toolchain,
   /// stage). Only verdict ok with final_stage enters boards; fault, race, wrong_result or tampering
   /// at any stage takes the program off them. The id is the store's to give: candidate_id() tells
@@ -380,6 +459,8 @@ class Store {
  private:
   struct Impl;
   explicit Store(std::unique_ptr<Impl> impl);
+  [[nodiscard]] static std::unique_ptr<Impl> open_unwritable(const std::filesystem::path& path,
+                                                             int busy_timeout_ms);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -236,14 +236,28 @@ Result<std::unique_ptr<Store>> DatabaseOptions::open() const {
   return Store::open(path.empty() ? Store::default_path() : std::filesystem::path(path));
 }
 
-Result<std::unique_ptr<Store>> DatabaseOptions::open_existing() const {
+namespace {
+
+Result<std::unique_ptr<Store>> open_there(const std::string& path, bool read_only) {
   const auto file = path.empty() ? Store::default_path() : std::filesystem::path(path);
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
     return invalid(fmt::format("{}: there is no database here; `hone optimize TASK` makes one",
                                file.string()));
   }
-  return Store::open(file);
+  StoreOptions options;
+  options.read_only = read_only;
+  return Store::open(file, options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> DatabaseOptions::open_existing() const {
+  return open_there(path, true);
+}
+
+Result<std::unique_ptr<Store>> DatabaseOptions::open_existing_to_write() const {
+  return open_there(path, false);
 }
 
 MissingLayers DatabaseOptions::missing_layers() const {

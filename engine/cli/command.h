@@ -60,6 +60,7 @@ Registration add_import(CLI::App& root);
 [[nodiscard]] Registration add_rules(CLI::App& root);
 [[nodiscard]] Registration add_verify(CLI::App& root);
 [[nodiscard]] Registration add_baseline(CLI::App& root);
+[[nodiscard]] Registration add_db(CLI::App& root);
 [[nodiscard]] Registration add_describe(CLI::App& root);
 [[nodiscard]] Registration add_prompt(CLI::App& root);
 [[nodiscard]] Registration add_calibrate(CLI::App& root);
@@ -113,9 +114,12 @@ struct DatabaseOptions {
   void add_to(CLI::App& app);
   [[nodiscard]] Result<std::unique_ptr<Store>> open() const;
   /// For commands that only read: a missing file is an error, not an empty database.
+  /// One that this user cannot write is read as it is.
   [[nodiscard]] Result<std::unique_ptr<Store>> open_existing() const;
   /// What was given, to be repeated in a command that is printed for pasting: "" or " --db FILE".
   [[nodiscard]] std::string as_typed() const;
+  /// Likewise, for commands that write and do not make a new one.
+  [[nodiscard]] Result<std::unique_ptr<Store>> open_existing_to_write() const;
   /// kTold while the database has no runs, or is not there.
   [[nodiscard]] MissingLayers missing_layers() const;
 };

@@ -20,6 +20,8 @@ struct Options {
   LlmOptions llm;
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   int jobs = 4;
+  bool adopt_queue = false;
+  bool require_durable = false;
 };
 
 void say(const Log& log, const llm::Client& client) {
@@ -45,6 +47,8 @@ int run(const Options& options) {
   if (!broker) return options.daemon.fail(log, broker.error());
   CoordinatorOptions coordinator;
   coordinator.jobs_at_once = options.jobs;
+  coordinator.adopt_queue = options.adopt_queue;
+  coordinator.require_durable = options.require_durable;
   coordinator.open_rewriting = [&] {
     return open_rewriting(options.sandbox, MissingLayers::kTold, warn_in(log));
   };
@@ -79,6 +83,12 @@ Registration add_coordinator(CLI::App& root) {
       ->type_name("N")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
+  app->add_flag("--adopt-queue", options->adopt_queue,
+                "Lead a queue whose results went to another database, or to a later state of this "
+                "one, from which this file was copied");
+  app->add_flag("--require-durable", options->require_durable,
+                "Refuse to start where the Redis server may lose jobs (no append-only file, an "
+                "eviction policy, a version before 7) or does not tell");
   return {app, [options] { return run(*options); }};
 }
 

@@ -16,7 +16,7 @@ struct Options {
 
 int run(Options options) {
   const Common& common = options.common;
-  const auto store = options.database.open_existing();
+  const auto store = options.database.open_existing_to_write();
   if (!store) return common.fail(store.error());
   const auto row = (*store)->find_candidate(options.candidate);
   if (!row) return common.fail(row.error());

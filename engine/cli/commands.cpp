@@ -87,7 +87,7 @@ int run_command_line(int argc, char** argv) {
       add_baseline(app), add_describe(app),    add_calibrate(app),   add_doctor(app),
       add_submit(app),   add_jobs(app),        add_watch(app),       add_cancel(app),
       add_workers(app),  add_coordinator(app), add_worker(app),      add_serve(app),
-      add_report(app),   add_prompt(app)};
+      add_report(app),   add_prompt(app),      add_db(app)};
   if (const std::string wrong = unknown_command(app, argc, argv); !wrong.empty()) {
     fmt::print(stderr, "hone: {}\n", wrong);
     return kUsage;

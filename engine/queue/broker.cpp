@@ -30,6 +30,12 @@ Result<std::vector<std::string>> ids_in(Result<RedisReply> reply, std::string_vi
   return ids;
 }
 
+/// Who may not read it is told nothing.
+std::string said_in(const RedisReply& reply) {
+  const auto text = reply.as_string();
+  return text ? protocol::clean_text(*text, 200) : "";
+}
+
 }  // namespace
 
 std::int64_t unix_ms() {
@@ -99,7 +105,7 @@ Result<void> Broker::submit(const JobMessage& job) {
 Result<JobStatus> Broker::status(const std::string& id) {
   const auto unknown = [&] { return invalid(fmt::format("there is no job '{}'", id)); };
   if (!is_id(id)) return unknown();
-  auto reply = redis_->call({"HGET", keys_.job(id), "status"}, kRepeatable);
+  const auto reply = redis_->call({"HGET", keys_.job(id), "status"}, kRepeatable);
   if (!reply) return std::unexpected(reply.error());
   if (reply->is_nil()) return unknown();
   const auto bytes = reply->as_string();
@@ -118,11 +124,10 @@ Result<std::vector<JobStatus>> Broker::jobs(int limit) {
   if (commands.empty()) return statuses;
   const auto replies = redis_->pipeline(commands, kRepeatable);
   if (!replies) return std::unexpected(replies.error());
-  for (const RedisReply& each : *replies) {
-    const auto bytes = each.as_string();
+  for (std::size_t i = 0; i < ids->size(); ++i) {
+    const auto bytes = (*replies)[i].as_string();
     if (!bytes) continue;  // it ended long ago
-    auto status = status_from(*bytes);
-    if (status) statuses.push_back(std::move(*status));
+    if (auto status = status_from(*bytes)) statuses.push_back(std::move(*status));
   }
   return statuses;
 }
@@ -191,6 +196,33 @@ Result<Registered> Broker::registered() {
     }
   }
   return all;
+}
+
+Result<std::optional<QueueOwner>> Broker::owner() {
+  const auto reply =
+      checked(redis_->call({"HMGET", keys_.database(), "id", "place", "life", "term"}, kRepeatable),
+              "cannot read whose the queue is");
+  if (!reply) return std::unexpected(reply.error());
+  const auto fields = reply->as_array();
+  if (!fields) return std::unexpected(fields.error());
+  const auto text = [&](std::size_t i) {
+    const auto value = i < fields->size() ? (*fields)[i].as_string() : Result<std::string_view>("");
+    return protocol::clean_text(std::string(value.value_or("")), 1024);
+  };
+  if (text(0).empty()) return std::nullopt;
+  return QueueOwner{text(0), text(1), text(2), std::atoll(text(3).c_str())};
+}
+
+Result<std::string> Broker::trouble() {
+  const auto reply = redis_->call({"GET", keys_.trouble()}, kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  return said_in(*reply);
+}
+
+Result<bool> Broker::has_language_model() {
+  const auto reply = redis_->call({"GET", keys_.language_model()}, kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  return !said_in(*reply).empty();
 }
 
 Result<std::vector<DeadLetter>> Broker::dead(int limit) {

@@ -51,6 +51,14 @@ struct Registered {
   std::vector<ForeignWorker> foreign;  ///< of other versions
 };
 
+/// The database that a queue's results go to.
+struct QueueOwner {
+  std::string database;   ///< Store's id
+  std::string place;      ///< for people: its path, and the host that led last
+  std::string life;       ///< the queue's name, drawn at random when it began; gone when it is
+  std::int64_t term = 0;  ///< the last one whose leader wrote to the database
+};
+
 class Broker {
  public:
   Broker(std::shared_ptr<RedisClient> redis, std::string prefix)
@@ -85,6 +93,14 @@ class Broker {
   [[nodiscard]] Result<void> leave(const std::string& worker);
   [[nodiscard]] Result<std::vector<WorkerMessage>> workers();
   [[nodiscard]] Result<Registered> registered();
+
+  /// None: no coordinator ever led it, or the server forgot.
+  [[nodiscard]] Result<std::optional<QueueOwner>> owner();
+  /// What holds all jobs up, as the leader says: "database full"; empty: nothing, or nobody leads,
+  /// or this user may not read it.
+  [[nodiscard]] Result<std::string> trouble();
+  /// Does the leader have a language model for jobs that want one? Who may not read it is told no.
+  [[nodiscard]] Result<bool> has_language_model();
 
   /// The newest first.
   [[nodiscard]] Result<std::vector<DeadLetter>> dead(int limit);

@@ -13,12 +13,16 @@ namespace hone::queue {
 class Keys {
  public:
   explicit Keys(std::string prefix) : prefix_(std::move(prefix)) {}
+  [[nodiscard]] const std::string& prefix() const { return prefix_; }
   [[nodiscard]] std::string jobs() const { return of("jobs"); }
   [[nodiscard]] std::string job(std::string_view id) const { return of("job:") + std::string(id); }
   [[nodiscard]] std::string job_ids() const { return of("job-ids"); }
   [[nodiscard]] std::string cancelled() const { return of("cancelled"); }
   [[nodiscard]] std::string leader() const { return of("leader"); }
   [[nodiscard]] std::string fence() const { return of("fence"); }
+  [[nodiscard]] std::string database() const { return of("database"); }
+  [[nodiscard]] std::string trouble() const { return of("trouble"); }
+  [[nodiscard]] std::string language_model() const { return of("language-model"); }
   /// Workers of another version read another stream: they could not read these messages.
   [[nodiscard]] std::string work(std::string_view pool) const {
     return of("work:") + "v" + std::to_string(kQueueVersion) + ":" + std::string(pool);

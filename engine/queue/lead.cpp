@@ -20,10 +20,19 @@ Result<RedisReply> Lead::as_leader(Result<RedisReply> reply, std::string_view wh
   if (reply->is_error()) return std::unexpected(reply->as_error(what));
   const auto number = reply->is_integer() ? reply->as_integer() : Result<std::int64_t>(0);
   if (number && *number == -1) {
-    deposed_ = true;
-    return fail(ErrorCode::kInfrastructure, "another coordinator leads now");
+    depose();
+    return fail(ErrorCode::kInfrastructure,
+                forgotten_ ? "the server knows of no leader any more: it was started again without "
+                             "what it held, or did not hear of this coordinator for too long"
+                           : "another coordinator leads now");
   }
   return reply;
+}
+
+void Lead::depose() {
+  if (deposed_.exchange(true)) return;
+  const auto leader = broker_.redis().call({"GET", broker_.keys().leader()}, {.deadline_s = 1});
+  forgotten_ = leader && leader->is_nil();
 }
 
 Result<bool> Lead::take(std::int64_t floor) {
@@ -36,7 +45,7 @@ Result<bool> Lead::take(std::int64_t floor) {
   const auto token = reply->as_integer();
   if (!token) return std::unexpected(reply->as_error("cannot take the lead"));
   token_ = *token;
-  deposed_ = false;
+  deposed_ = forgotten_ = false;
   return *token > 0;
 }
 
@@ -48,7 +57,7 @@ Result<bool> Lead::keep() {
   if (!reply) return std::unexpected(reply.error());
   const auto kept = reply->as_integer();
   if (!kept) return std::unexpected(reply->as_error("cannot keep the lead"));
-  if (*kept == 0) deposed_ = true;
+  if (*kept == 0) depose();
   return *kept == 1;
 }
 
@@ -125,7 +134,7 @@ Result<std::vector<QueuedJob>> Lead::unfinished_jobs() {
 
 Result<std::vector<QueuedJob>> Lead::new_jobs() { return read_jobs(">"); }
 
-Result<std::optional<JobMessage>> Lead::message_of(const std::string& job) {
+Result<std::optional<std::string>> Lead::message_bytes(const std::string& job) {
   const std::string key = broker_.keys().job(job);
   auto length = broker_.redis().call({"HSTRLEN", key, "message"}, kRepeatable);
   if (!length) return std::unexpected(length.error());
@@ -136,10 +145,66 @@ Result<std::optional<JobMessage>> Lead::message_of(const std::string& job) {
   if (reply->is_nil()) return std::nullopt;
   const auto bytes = reply->as_string();
   if (!bytes) return std::unexpected(reply->as_error("cannot read the job"));
-  auto message = job_from(*bytes);
+  return std::string(*bytes);
+}
+
+Result<std::optional<JobMessage>> Lead::message_of(const std::string& job) {
+  const auto bytes = message_bytes(job);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (!*bytes) return std::nullopt;
+  auto message = job_from(**bytes);
   if (!message) return std::unexpected(message.error());
   if (message->id != job) return invalid("the job's message is that of another job");
   return std::move(*message);
+}
+
+Result<void> Lead::own(const QueueOwner& owner) {
+  const std::string leader = broker_.keys().leader(), database = broker_.keys().database(),
+                    token = std::to_string(token_), term = std::to_string(owner.term);
+  auto reply =
+      as_leader(broker_.redis().script(scripts::kOwn, Views{leader, database},
+                                       Views{token, owner.database, owner.place, owner.life, term},
+                                       kRepeatable),
+                "cannot say whose the queue is");
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+Result<void> Lead::say(const std::string& key, const std::string& text) {
+  const std::string leader = broker_.keys().leader(), token = std::to_string(token_),
+                    ttl = std::to_string(static_cast<std::int64_t>(1000 * kSaidTtl_s));
+  auto reply = as_leader(broker_.redis().script(scripts::kSay, Views{leader, key},
+                                                Views{token, text, ttl}, kRepeatable),
+                         "cannot say how the service stands");
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+Result<void> Lead::set_trouble(const std::string& text) {
+  return say(broker_.keys().trouble(), text);
+}
+
+Result<void> Lead::set_language_model(bool there) {
+  return say(broker_.keys().language_model(), there ? "1" : "");
+}
+
+Result<std::vector<std::string>> Lead::unknown_jobs(const std::vector<std::string>& ids) {
+  std::vector<std::string> unknown;
+  constexpr std::size_t kAtOnce = 1000;
+  for (std::size_t begin = 0; begin < ids.size(); begin += kAtOnce) {
+    const std::size_t end = std::min(ids.size(), begin + kAtOnce);
+    std::vector<std::vector<std::string>> commands;
+    for (std::size_t i = begin; i < end; ++i)
+      commands.push_back({"EXISTS", broker_.keys().job(ids[i])});
+    const auto replies = broker_.redis().pipeline(commands, kRepeatable);
+    if (!replies) return std::unexpected(replies.error());
+    for (std::size_t i = 0; i < replies->size(); ++i) {
+      const auto there = (*replies)[i].as_integer();
+      if (!there) return std::unexpected((*replies)[i].as_error("cannot look for jobs"));
+      if (*there == 0) unknown.push_back(ids[begin + i]);
+    }
+  }
+  return unknown;
 }
 
 Result<std::set<std::string>> Lead::cancelled() {

@@ -19,6 +19,7 @@
 namespace hone::queue {
 
 inline constexpr double kLeadershipTtl_s = 5;
+inline constexpr double kSaidTtl_s = 15;
 inline constexpr int kMostAnswers = 256;               ///< that answers() gives at once
 inline constexpr double kJobKept_s = 7 * 24 * 3600.0;  ///< after its end
 
@@ -41,6 +42,18 @@ class Lead {
   [[nodiscard]] std::int64_t token() const { return token_; }
   /// A call was refused for its token.
   [[nodiscard]] bool deposed() const { return deposed_; }
+  /// And that because the server knows of no leader at all: nobody was heard for too long, or it
+  /// was started again without what it held.
+  [[nodiscard]] bool forgotten() const { return forgotten_; }
+
+  /// The queue belongs to this database from now on.
+  [[nodiscard]] Result<void> own(const QueueOwner& owner);
+  /// Tells everybody what holds all jobs up, for kSaidTtl_s; empty: nothing does any more.
+  [[nodiscard]] Result<void> set_trouble(const std::string& text);
+  /// Tells everybody, for kSaidTtl_s, that there is a language model for jobs that want one.
+  [[nodiscard]] Result<void> set_language_model(bool there);
+  /// Those of these jobs of which the server knows nothing, neither waiting, running nor ended.
+  [[nodiscard]] Result<std::vector<std::string>> unknown_jobs(const std::vector<std::string>& ids);
 
   /// Forgets every evaluation that is open. Their searches ask again.
   [[nodiscard]] Result<void> forget_evaluations();
@@ -50,6 +63,8 @@ class Lead {
   [[nodiscard]] Result<std::vector<QueuedJob>> new_jobs();
   /// Empty: its message is gone. kInvalidInput: it is no job message.
   [[nodiscard]] Result<std::optional<JobMessage>> message_of(const std::string& job);
+  /// As it was submitted, unread: at most kMaxMessage bytes.
+  [[nodiscard]] Result<std::optional<std::string>> message_bytes(const std::string& job);
   [[nodiscard]] Result<std::set<std::string>> cancelled();
   /// Dead letters that somebody wants asked again: the evaluation's id by entry, "" where the
   /// letter is gone. They come again until put_back_done().
@@ -80,12 +95,14 @@ class Lead {
   [[nodiscard]] Result<void> taken(const std::vector<Answer>& answers);
 
  private:
+  [[nodiscard]] Result<void> say(const std::string& key, const std::string& text);
+  void depose();
   [[nodiscard]] Result<RedisReply> as_leader(Result<RedisReply> reply, std::string_view what);
   [[nodiscard]] Result<std::vector<QueuedJob>> read_jobs(const std::string& from);
 
   Broker& broker_;
   std::atomic<std::int64_t> token_ = 0;
-  std::atomic<bool> deposed_ = false;
+  std::atomic<bool> deposed_ = false, forgotten_ = false;
 };
 
 }  // namespace hone::queue

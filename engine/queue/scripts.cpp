@@ -82,6 +82,19 @@ redis.call('SET', KEYS[1], token, 'PX', ARGV[2])
 return token
 )lua");
 
+const RedisScript kOwn(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+redis.call('HSET', KEYS[2], 'id', ARGV[2], 'place', ARGV[3], 'life', ARGV[4], 'term', ARGV[5])
+return 1
+)lua");
+
+const RedisScript kSay(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+if ARGV[2] == '' then redis.call('DEL', KEYS[2])
+else redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3]) end
+return 1
+)lua");
+
 const RedisScript kKeepLeading(R"lua(
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])

@@ -22,6 +22,12 @@ extern const RedisScript kReadResults;
 extern const RedisScript kTaken;
 /// KEYS leader, fence; ARGV floor, time to live [ms]. -> the token, 0: another leads.
 extern const RedisScript kLead;
+/// Which database the queue belongs to. KEYS leader, database; ARGV token, id, place, life, term.
+/// -> 1; -1: deposed.
+extern const RedisScript kOwn;
+/// What the leader says of the service. KEYS leader, where it stands; ARGV token, text (empty:
+/// nothing), time to live [ms]. -> 1; -1: deposed.
+extern const RedisScript kSay;
 /// KEYS leader; ARGV token, time to live [ms]. -> 1, 0: no longer.
 extern const RedisScript kKeepLeading;
 /// KEYS leader; ARGV token.

@@ -65,6 +65,8 @@ struct SearchOptions {
   /// repeat what it asked, but goes on with what it knows.
   std::string job;
   double spent_s = 0;  ///< of the budget: by earlier processes, and by this one until now
+  /// For how long nobody could store anything, so far [s]: it does not count. Empty: always 0.
+  std::function<double()> paused_s;
 };
 
 /// How fast the search went and what it waited for.

@@ -15,9 +15,12 @@
 #include "engine/queue/dispatcher.h"
 #include "engine/queue/endure.h"
 #include "engine/queue/lead.h"
+#include "engine/queue/server_check.h"
 #include "engine/search/search_limits.h"
 #include "engine/service/coordinator_metrics.h"
+#include "engine/service/database_watch.h"
 #include "engine/service/job_runner.h"
+#include "engine/service/succession.h"
 
 namespace hone {
 namespace {
@@ -34,12 +37,51 @@ constexpr std::ptrdiff_t kMostLevels = 4;
 /// After a term that failed: longer than the lock lasts, so that a sound standby takes its turn.
 constexpr auto kAfterFailure = milliseconds(static_cast<int>(1500 * queue::kLeadershipTtl_s));
 constexpr auto kFleetLooks = milliseconds(1000);
+constexpr auto kServerLooks = milliseconds(60'000);
+constexpr auto kDatabaseLooks = milliseconds(500);
+constexpr auto kTroubleSaid = milliseconds(2000);
+constexpr auto kOffers = milliseconds(5000);
+constexpr std::size_t kKeptAtOnce = 64;              // jobs
+constexpr std::size_t kKeptBytesAtOnce = 16U << 20;  // [B]
+
+/// Says what of the server can cost jobs: at once, and again when it changes.
+class ServerLooks {
+ public:
+  ServerLooks(queue::Broker& broker, const Log& log) : broker_(broker), log_(log) {}
+
+  /// All that is known to be wrong. Errors: the server cannot be asked.
+  Result<std::vector<std::string>> look() {
+    const auto facts = queue::look_at_server(broker_.redis());
+    if (!facts) return std::unexpected(facts.error());
+    auto found = queue::concerns(*facts);
+    for (const std::string& concern : found) {
+      if (std::ranges::find(said_, concern) != said_.end()) continue;
+      log_({.level = LogLevel::kWarning, .message = concern});
+    }
+    if (found.empty() && !said_.empty())
+      log_({.level = LogLevel::kInfo, .message = "the Redis server keeps what it is told now"});
+    said_ = found;
+    return found;
+  }
+  /// Now and then.
+  void look_again() {
+    if (Clock::now() < next_) return;
+    next_ = Clock::now() + kServerLooks;
+    (void)look();
+  }
+
+ private:
+  queue::Broker& broker_;
+  const Log& log_;
+  std::vector<std::string> said_;
+  Clock::time_point next_ = Clock::now() + kServerLooks;
+};
 
 /// One term of leadership.
 class Term {
  public:
   Term(queue::Broker& broker, queue::Lead& lead, Store& store, const CoordinatorOptions& options,
-       CoordinatorMetrics& metrics)
+       CoordinatorMetrics& metrics, DatabaseWatch& database, ServerLooks& server)
       : broker_(broker),
         lead_(lead),
         options_(options),
@@ -47,10 +89,12 @@ class Term {
         metrics_(metrics),
         dispatcher_(lead, options.log,
                     [&metrics](const queue::Answered& answer) { metrics.answered(answer); }),
-        context_{
-            lead,       dispatcher_, fleet_, store, metrics, options.model, options.open_rewriting,
-            options.log},
-        store_(store) {
+        context_{lead,       dispatcher_, fleet_,        store,
+                 database,   metrics,     options.model, options.open_rewriting,
+                 options.log},
+        store_(store),
+        database_(database),
+        server_(server) {
     metrics.begin_term(dispatcher_, fleet_);
   }
   ~Term() { metrics_.end_term(); }
@@ -62,9 +106,14 @@ class Term {
     std::jthread keeper([this](const std::stop_token& stopping) {
       queue::endure(stopping, options_.log, [&] { keep(stopping); });
     });
-    forget_ended_jobs();
+    database_.hold(true);
     while (!ended()) {
+      look_at_database();
+      offer_language_model();
+      server_.look_again();
+      if (!settled_) settled_ = settle();
       look_for_jobs();
+      keep_jobs();
       look_at_fleet();
       obey_cancellations();
       put_back();
@@ -74,6 +123,7 @@ class Term {
       std::this_thread::sleep_for(kJobLooks);
     }
     for (auto& job : running_) job->abandon();
+    database_.hold(false);  // only now: a search that may not wait any more would fail its job
     running_.clear();
   }
 
@@ -86,16 +136,69 @@ class Term {
     return lead_.deposed() || lost_ || (options_.stop != nullptr && *options_.stop);
   }
 
-  /// What an earlier leader ended on the server and not in the database.
-  void forget_ended_jobs() {
+  /// What server and database do not know of each other. False: to be tried again.
+  bool settle() {
+    const auto failed = [&](const Error& error) {
+      if (!ended() && database_.trouble().empty() && error.message != unsettled_)
+        warn("what earlier leaders left is not settled yet: " + error.message);
+      unsettled_ = error.message;
+      return false;
+    };
+    if (const auto lost = queue_lost_jobs(broker_, lead_, store_, options_.log); !lost)
+      return failed(lost.error());
+    // What an earlier leader ended on the server and not in the database.
     const auto unfinished = lead_.unfinished_jobs();
-    if (!unfinished) return;
+    if (!unfinished) return failed(unfinished.error());
+    const auto fresh = lead_.new_jobs();
+    if (!fresh) return failed(fresh.error());
     std::set<std::string> ids;
-    for (const auto& job : *unfinished) ids.insert(job.id);
-    if (const auto fresh = lead_.new_jobs()) {
-      for (const auto& job : *fresh) ids.insert(job.id);
-      if (const auto forgot = store_.forget_jobs(ids); !forgot) warn(forgot.error().message);
+    for (const auto* jobs : {&*unfinished, &*fresh})
+      for (const auto& job : *jobs) ids.insert(job.id);
+    if (const auto forgot = store_.forget_jobs(ids); !forgot) return failed(forgot.error());
+    add(*unfinished);
+    add(*fresh);
+    return true;
+  }
+
+  void offer_language_model() {
+    if (options_.model == nullptr || Clock::now() < next_offer_) return;
+    if (lead_.set_language_model(true)) next_offer_ = Clock::now() + kOffers;
+  }
+
+  void look_at_database() {
+    if (Clock::now() >= next_database_look_) {
+      next_database_look_ = Clock::now() + kDatabaseLooks;
+      database_.look();
     }
+    const std::string trouble = database_.trouble();
+    if (trouble == said_trouble_ && (trouble.empty() || Clock::now() < next_trouble_)) return;
+    if (const auto said = lead_.set_trouble(trouble); !said) return;
+    said_trouble_ = trouble;
+    next_trouble_ = Clock::now() + kTroubleSaid;
+  }
+
+  /// In the database, before they begin: should the server lose them, they are queued again.
+  void keep_jobs() {
+    if (unkept_.empty() || !database_.trouble().empty()) return;
+    std::vector<KeptJob> kept;
+    std::size_t taken = 0, bytes = 0;
+    while (taken < unkept_.size() && taken < kKeptAtOnce && bytes < kKeptBytesAtOnce) {
+      const auto message = lead_.message_bytes(unkept_[taken].id);
+      if (!message && message.error().code != ErrorCode::kInvalidInput) break;
+      if (message && *message) {  // else its runner says what is wrong with it
+        bytes += (*message)->size();
+        kept.push_back({unkept_[taken].id, std::move(**message)});
+      }
+      ++taken;
+    }
+    if (taken == 0) return;
+    if (const auto done = store_.keep_jobs(kept); !done) {
+      if (!ended() && database_.trouble().empty()) warn(done.error().message);
+      return;
+    }
+    const auto end = unkept_.begin() + static_cast<std::ptrdiff_t>(taken);
+    std::move(unkept_.begin(), end, std::back_inserter(waiting_));
+    unkept_.erase(unkept_.begin(), end);
   }
 
   /// New ones, and now and then all that have not ended: a reply that was lost, or a server that
@@ -125,7 +228,9 @@ class Term {
       // Nobody may lead longer than its lock lasts, whatever the server says later.
       if ((answer && !*answer) || Clock::now() - kept > ttl) {
         lost_ = true;
-        warn("no longer the leader");
+        warn(lead_.forgotten() ? "no longer the leader: the server knows of none, for it was "
+                                 "started again without what it held or did not hear of us"
+                               : "no longer the leader");
       }
       std::this_thread::sleep_for(ttl / 10);
     }
@@ -133,7 +238,7 @@ class Term {
 
   void add(const std::vector<queue::QueuedJob>& jobs) {
     for (const auto& job : jobs)
-      if (known_.insert(job.id).second) waiting_.push_back(job);
+      if (known_.insert(job.id).second) unkept_.push_back(job);
   }
 
   void look_at_fleet() {
@@ -152,15 +257,18 @@ class Term {
     if (!ids) return;
     for (auto& job : running_)
       if (ids->contains(job->id())) job->cancel();
-    for (auto job = waiting_.begin(); job != waiting_.end();) {
-      if (!ids->contains(job->id)) {
-        ++job;
-        continue;
+    for (auto* jobs : {&waiting_, &unkept_}) {
+      for (auto job = jobs->begin(); job != jobs->end();) {
+        if (!ids->contains(job->id)) {
+          ++job;
+          continue;
+        }
+        if (const auto done = end_cancelled(*job); !done) return;
+        metrics_.job_ended(queue::JobState::kCancelled);
+        known_.erase(job->id);
+        if (const auto forgot = store_.forget_job(job->id); !forgot) settled_ = false;
+        job = jobs->erase(job);
       }
-      if (const auto done = end_cancelled(*job); !done) return;
-      metrics_.job_ended(queue::JobState::kCancelled);
-      known_.erase(job->id);
-      job = waiting_.erase(job);
     }
   }
 
@@ -201,6 +309,7 @@ class Term {
         return !job->waiting() && job->priority() >= least_priority;
       });
     };
+    if (!settled_ || !database_.trouble().empty()) return;
     const auto at_once = static_cast<std::ptrdiff_t>(options_.jobs_at_once);
     while (!waiting_.empty() &&
            running_.size() < static_cast<std::size_t>(kMostLevels * at_once) + kMostWaiting) {
@@ -214,7 +323,7 @@ class Term {
 
   void count_jobs() {
     std::map<queue::JobState, int> jobs;
-    jobs[queue::JobState::kQueued] = static_cast<int>(waiting_.size());
+    jobs[queue::JobState::kQueued] = static_cast<int>(waiting_.size() + unkept_.size());
     for (const auto& job : running_) ++jobs[job->state()];
     metrics_.count_jobs(jobs);
   }
@@ -227,11 +336,19 @@ class Term {
   queue::Dispatcher dispatcher_;
   const JobContext context_;
   std::atomic<bool> lost_ = false;
-  std::vector<queue::QueuedJob> waiting_;  ///< oldest first
+  std::vector<queue::QueuedJob> unkept_;   ///< not in the database yet; oldest first
+  std::vector<queue::QueuedJob> waiting_;  ///< likewise, and in the database
   std::set<std::string> known_;            ///< waiting or running
   std::vector<std::unique_ptr<JobRunner>> running_;
   Store& store_;
-  Clock::time_point next_look_ = Clock::now(), next_review_ = Clock::now();
+  DatabaseWatch& database_;
+  ServerLooks& server_;
+  bool settled_ = false;      ///< server and database know the same jobs
+  std::string unsettled_;     ///< why not, as it was said
+  std::string said_trouble_;  ///< to those who ask the server
+  Clock::time_point next_look_ = Clock::now(), next_review_ = Clock::now(),
+                    next_database_look_ = Clock::now(), next_trouble_ = Clock::now(),
+                    next_offer_ = Clock::now();
 };
 
 }  // namespace
@@ -243,14 +360,27 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
     for (const auto until = Clock::now() + time; !stopped() && Clock::now() < until;)
       std::this_thread::sleep_for(milliseconds(20));
   };
+  DatabaseWatch database(store, options.log);
   Metrics unread;
-  CoordinatorMetrics metrics(options.metrics != nullptr ? *options.metrics : unread, broker);
+  CoordinatorMetrics metrics(options.metrics != nullptr ? *options.metrics : unread, broker,
+                             database);
+  ServerLooks server(broker, options.log);
+  const auto risks = server.look();
+  if (options.require_durable) {
+    if (!risks) return std::unexpected(risks.error());
+    if (!risks->empty())
+      return fail(ErrorCode::kEnvironment, "--require-durable: " + risks->front());
+  }
   std::string said;
   const auto say = [&](LogLevel level, const std::string& line) {
     if (line != said) options.log({.level = level, .message = line});
     said = line;
   };
+  bool adopt = options.adopt_queue;
   for (bool first = true; !stopped(); first = false) {
+    if (const auto belongs = check_belongs(broker, store);
+        !belongs && !adopt && belongs.error().code == ErrorCode::kInvalidInput)
+      return belongs;
     const auto floor = store.fence();
     if (!floor && first) return std::unexpected(floor.error());
     queue::Lead lead(broker);
@@ -263,16 +393,22 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
       rest(kStandbyLooks);
       continue;
     }
-    auto ready = store.take_fence(lead.token());
+    // Before anything is written to this database: the queue may be another's.
+    auto ready = check_belongs(broker, store);
+    if (!ready && adopt && ready.error().code == ErrorCode::kInvalidInput) ready = {};
+    if (ready) ready = store.take_fence(lead.token());
+    if (ready) ready = enter_queue(broker, lead, store, options.log);
     if (ready) ready = lead.forget_evaluations();
     if (!ready) {
-      say(LogLevel::kWarning, ready.error().message);
       lead.resign();
+      if (ready.error().code == ErrorCode::kInvalidInput) return ready;
+      say(LogLevel::kWarning, ready.error().message);
       rest(kAfterFailure);
       continue;
     }
+    adopt = false;
     say(LogLevel::kInfo, fmt::format("leading, term {}", lead.token()));
-    Term(broker, lead, store, options, metrics).run();
+    Term(broker, lead, store, options, metrics, database, server).run();
     lead.resign();
   }
   return {};

@@ -23,6 +23,10 @@ struct Access;
 struct CoordinatorOptions {
   /// Of one priority and above: below it, others go on meanwhile, four times as many in all.
   int jobs_at_once = 4;
+  /// Leads a queue that belongs to another database, or to a later state of this one; once.
+  bool adopt_queue = false;
+  /// Refuses to start where the Redis server may lose jobs, or does not tell.
+  bool require_durable = false;
   /// What reads the sources of one job; called once for each search.
   std::function<std::unique_ptr<Rewriting>()> open_rewriting;
   const llm::Access* model = nullptr;       ///< of which each job that wants it is granted a part
@@ -31,7 +35,8 @@ struct CoordinatorOptions {
   const std::atomic<bool>* stop = nullptr;  ///< resigns; its jobs wait for the next leader
 };
 
-/// Until `stop`. Errors: kEnvironment and kIo, of the server and the database at the start.
+/// Until `stop`. Errors: kEnvironment, kInfrastructure and kIo, of the server and the database at
+/// the start; kInvalidInput at any time, where the queue belongs to another database.
 [[nodiscard]] Result<void> run_coordinator(queue::Broker& broker, Store& store,
                                            const CoordinatorOptions& options);
 

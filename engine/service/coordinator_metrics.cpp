@@ -17,6 +17,9 @@ constexpr std::pair<const char*, std::int64_t DispatchCounts::*> kDispatchTotals
     {"hone_dispatch_late_total", &DispatchCounts::late}};
 constexpr JobState kOpenStates[] = {JobState::kQueued, JobState::kAdmitting, JobState::kSearching,
                                     JobState::kFinishing};
+constexpr StoreFault kStoreFaults[] = {StoreFault::kFull, StoreFault::kReadOnly,
+                                       StoreFault::kLocked, StoreFault::kFailing,
+                                       StoreFault::kDamaged};
 constexpr JobState kEndStates[] = {JobState::kDone, JobState::kFailed, JobState::kCancelled};
 
 Metrics::Labels of(JobState state) { return {{"state", std::string(to_string(state))}}; }
@@ -44,12 +47,20 @@ void declare(Metrics& metrics) {
   metrics.declare_gauge("hone_workers", "Workers that take evaluations, by pool");
   metrics.declare_gauge("hone_worker_capacity", "Evaluations that they take at once, by pool");
   metrics.declare_counter("hone_redis_connections_total", "Connections opened to the server");
+  metrics.declare_gauge("hone_database_writable",
+                        "0 while jobs wait because the database cannot be written");
+  metrics.declare_counter("hone_database_errors_total",
+                          "Calls that met a fault of the database's file, by what it was");
 }
 
 }  // namespace
 
-CoordinatorMetrics::CoordinatorMetrics(Metrics& metrics, queue::Broker& broker)
-    : metrics_(metrics), broker_(broker), reading_(metrics, [this] { read(); }) {
+CoordinatorMetrics::CoordinatorMetrics(Metrics& metrics, queue::Broker& broker,
+                                       const DatabaseWatch& database)
+    : metrics_(metrics),
+      broker_(broker),
+      database_(database),
+      reading_(metrics, [this] { read(); }) {
   declare(metrics);
   count_jobs({});
   for (const JobState state : kEndStates) metrics.add("hone_jobs_ended_total", of(state), 0);
@@ -129,6 +140,13 @@ void CoordinatorMetrics::read() {
       metrics_.set("hone_workers", {{"pool", pool}}, there.workers);
       metrics_.set("hone_worker_capacity", {{"pool", pool}}, there.capacity);
     }
+  }
+  metrics_.set("hone_database_writable", {}, database_.trouble().empty() ? 1 : 0);
+  const auto errors = database_.errors();
+  for (const StoreFault fault : kStoreFaults) {
+    const auto met = errors.find(fault);
+    metrics_.set("hone_database_errors_total", {{"fault", std::string(to_string(fault))}},
+                 met == errors.end() ? 0 : static_cast<double>(met->second));
   }
   metrics_.set("hone_leading", {}, dispatcher_ != nullptr ? 1 : 0);
   metrics_.set("hone_redis_connections_total", {},

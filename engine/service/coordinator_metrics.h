@@ -6,6 +6,7 @@
 
 #include "engine/queue/broker.h"
 #include "engine/queue/dispatcher.h"
+#include "engine/service/database_watch.h"
 #include "engine/service/job_runner.h"
 #include "engine/service/metrics.h"
 
@@ -13,8 +14,8 @@ namespace hone {
 
 class CoordinatorMetrics {
  public:
-  /// Both must outlive it.
-  CoordinatorMetrics(Metrics& metrics, queue::Broker& broker);
+  /// All must outlive it.
+  CoordinatorMetrics(Metrics& metrics, queue::Broker& broker, const DatabaseWatch& database);
 
   /// Both are read at each scrape, until end_term().
   void begin_term(queue::Dispatcher& dispatcher, const Fleet& fleet);
@@ -32,6 +33,7 @@ class CoordinatorMetrics {
 
   Metrics& metrics_;
   queue::Broker& broker_;
+  const DatabaseWatch& database_;
   std::mutex mutex_;  ///< of all that follows
   queue::Dispatcher* dispatcher_ = nullptr;
   const Fleet* fleet_ = nullptr;

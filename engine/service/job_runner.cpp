@@ -10,6 +10,7 @@
 #include "engine/search/phases/candidate.h"
 #include "engine/search/target/target.h"
 #include "engine/service/coordinator_metrics.h"
+#include "engine/service/database_watch.h"
 #include "engine/service/gated_queue.h"
 #include "evaluator/device_spec.h"
 
@@ -140,6 +141,7 @@ SearchOptions JobRunner::options_of(std::size_t index) {
   options.on_reply = [this](const ReplyRecord& reply) { context_.metrics.replied(reply); };
   options.stop = options.abandon = &ending_;
   options.job = job_.id;
+  options.paused_s = [this] { return context_.database.paused_s(); };
   options.on_progress = [this, index](const Progress& progress) { show(index, progress); };
   const std::lock_guard lock(mutex_);
   options.spent_s = status_.archs[index].elapsed_s;
@@ -282,9 +284,21 @@ void JobRunner::run() {
   finished_ = true;
 }
 
+/// From the server; where that has lost it, as the database kept it.
+Result<std::optional<queue::JobMessage>> JobRunner::read_message() {
+  auto message = retry_while_failing([&] { return context_.lead.message_of(job_.id); });
+  if (!message || *message) return message;
+  const auto kept = context_.store.kept_job(job_.id);
+  if (!kept) return std::unexpected(kept.error());
+  if (!*kept) return std::nullopt;
+  auto read = queue::job_from(**kept);
+  if (!read) return std::unexpected(read.error());
+  return std::optional(std::move(*read));
+}
+
 void JobRunner::run_to_end() {
   status_ = {.id = job_.id, .updated_at = queue::unix_ms()};
-  auto message = retry_while_failing([&] { return context_.lead.message_of(job_.id); });
+  auto message = read_message();
   const auto earlier = retry_while_failing([&] { return context_.lead.status_of(job_.id); });
   if (earlier && earlier->state >= queue::JobState::kDone) {  // only its entry was left
     (void)retry_while_failing([&] { return context_.lead.end_job(job_, *earlier); });

@@ -28,6 +28,7 @@
 namespace hone {
 
 class CoordinatorMetrics;
+class DatabaseWatch;
 class GatedQueue;
 
 struct JobContext {
@@ -35,6 +36,7 @@ struct JobContext {
   queue::Dispatcher& dispatcher;
   Fleet& fleet;
   Store& store;
+  const DatabaseWatch& database;
   CoordinatorMetrics& metrics;
   const llm::Access* model;  ///< null: there is none
   std::function<std::unique_ptr<Rewriting>()> open_rewriting;
@@ -69,6 +71,7 @@ class JobRunner {
  private:
   void run();
   void run_to_end();
+  [[nodiscard]] Result<std::optional<queue::JobMessage>> read_message();
   void end();
   void search(std::size_t index);
   [[nodiscard]] std::unique_ptr<SearchQueue> open_queue(const std::string& id,

@@ -67,6 +67,12 @@ Result<ServiceState> service_state(queue::Broker& broker, bool with_line) {
   const auto leads = broker.has_leader();
   if (!leads) return std::unexpected(leads.error());
   state.leads = *leads;
+  auto trouble = broker.trouble();
+  if (!trouble) return std::unexpected(trouble.error());
+  state.trouble = std::move(*trouble);
+  const auto model = broker.has_language_model();
+  if (!model) return std::unexpected(model.error());
+  state.language_model = *model;
   auto workers = broker.registered();
   if (!workers) return std::unexpected(workers.error());
   state.workers = std::move(*workers);
@@ -95,6 +101,8 @@ JobView view_of(queue::JobRow row, const ServiceState& state) {
   const auto missing = unserved(archs, state);
   if (!state.leads) {
     view.waits = "no coordinator leads";
+  } else if (!state.trouble.empty()) {
+    view.waits = state.trouble;
   } else if (view.place > 0) {
     view.waits = ordinal(view.place) + " in line";
   }

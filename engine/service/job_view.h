@@ -13,6 +13,7 @@ namespace hone {
 /// What jobs depend on, as it was at one moment.
 struct ServiceState {
   bool leads = false;             ///< a coordinator does
+  std::string trouble;            ///< what holds all jobs up: "database full"; empty: nothing
   bool language_model = false;    ///< and it has one for jobs that want it
   queue::Registered workers;      ///< that are there
   std::vector<std::string> line;  ///< ids of jobs that no search was begun for, the next one first

@@ -46,10 +46,12 @@ std::string waiting_html(const ServiceState* state) {
   if (state == nullptr) return warn("The Redis server that holds the jobs cannot be reached now.");
   std::string html;
   if (!state->leads) html += warn("No coordinator leads now: a job waits until one does.");
+  if (!state->trouble.empty()) html += warn("All jobs wait now: " + escape(state->trouble) + ".");
   if (!served_archs(*state).empty()) return html;
-  return html + warn(state->workers.foreign.empty()
-                         ? "No worker is there now: a job waits for one."
-                         : "Only workers of another version are there now: a job waits for others.");
+  return html +
+         warn(state->workers.foreign.empty()
+                  ? "No worker is there now: a job waits for one."
+                  : "Only workers of another version are there now: a job waits for others.");
 }
 
 /// A box for each architecture that a worker serves now.
@@ -72,7 +74,8 @@ std::string archs_html(const ServiceState* state, const Request& request) {
 }
 
 std::string llm_html(const ServiceState* state, const Request& request) {
-  if (state == nullptr || !state->language_model) return "";
+  const bool there = state != nullptr && state->language_model;
+  if (!there && request.field("llm").empty()) return "";  // what was chosen stays
   return fmt::format(
       R"(<p><label><input id="llm" name="llm" type="checkbox" value="1"{}> Ask the coordinator's language model, too</label></p>
 <p><label for="llm_tokens">Its tokens, at most</label>

@@ -35,7 +35,8 @@ std::vector<Cell> cells_of(const queue::ForeignWorker& worker) {
   for (const auto& device : worker.devices)
     devices += (devices.empty() ? "" : "<br>") + escape(device.pool);
   return {{fmt::format(R"(<span class="mono">{}</span>)", escape(worker.id)), worker.id},
-          {badge("another version", page::Tone::kBad) + R"(<br><span class="soft">takes no work</span>)"},
+          {badge("another version", page::Tone::kBad) +
+           R"(<br><span class="soft">takes no work</span>)"},
           {devices},
           {},
           {},
@@ -67,6 +68,9 @@ Answer workers_page(Context& context, const Request&, const Parts&) {
       state->leads ? R"(<p>A coordinator leads: jobs are given to these workers.</p>)"
                    : R"(<p role="alert" class="bad">No coordinator leads now: jobs wait until )"
                      R"(<code>hone coordinator</code> runs.</p>)";
+  if (!state->trouble.empty())
+    html += fmt::format(R"(<p role="alert" class="bad">All jobs wait: {}.</p>)",
+                        escape(state->trouble));
   html += rows.empty() ? "<p>No worker is there. <code>hone worker</code> on a machine with a GPU "
                          "starts one.</p>"
                        : table("Workers", columns, rows, {.caption_unseen = true});

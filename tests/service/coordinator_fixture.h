@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -28,6 +29,8 @@ class CoordinatorTest : public ServiceTest {
   }
   void TearDown() override {
     store_.reset();
+    if (HasFailure())
+      for (const auto& line : lines_) std::printf("%s\n", line.c_str());
     for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path_.string() + end);
   }
 

@@ -292,8 +292,9 @@ class Pages(unittest.TestCase):
         self.js("document.getElementById('task').value = arguments[0]", task)
         self.one("#archs").send_keys("emu:sm_90")
         self.js("document.getElementById('budget').value = arguments[0]", budget)
+        self.one("#token").clear()  # of this tab's last submission
         self.one("#token").send_keys(token)
-        self.one("main button").click()
+        self.one("form.submit button").click()
 
     def test_submits_with_the_token_only(self):
         self.expected = ["401", "the server responded with a status of 400"]
@@ -303,7 +304,7 @@ class Pages(unittest.TestCase):
         self.submit("wrong-token-of-some-length")
         wait_for(lambda: "Wrong token" in self.alert(), 10, "the refusal")
         self.assertIn("__global__", self.one("#task").get_attribute("value"))
-        self.assertEqual(self.one("#token").get_attribute("value"), "")
+        self.assertEqual(self.one("#token").get_attribute("value"), "")  # what was refused is not kept
         self.submit(TOKEN, "soon")
         wait_for(lambda: "soon" in self.alert(), 10, "what is wrong with the budget")
         self.assertEqual(len(self.service.json("/api/v1/jobs")["jobs"]), before)
@@ -332,11 +333,53 @@ class Pages(unittest.TestCase):
         self.open("/jobs")
         self.assertIn(job, self.live())
 
+    def tab_to(self, selector):
+        """The element that fits, reached as one without a mouse reaches it."""
+        from selenium.webdriver.common.keys import Keys
+        for _ in range(120):
+            self.browser.switch_to.active_element.send_keys(Keys.TAB)
+            if self.js("return document.activeElement.matches(arguments[0])", selector):
+                return self.browser.switch_to.active_element
+        self.fail(f"the Tab key never comes to {selector}")
+
+    def test_a_job_from_submit_to_export_by_keyboard(self):
+        from selenium.webdriver.common.keys import Keys
+        downloads = pathlib.Path(self.folder.name) / "downloads"
+        self.browser.execute_cdp_cmd("Browser.setDownloadBehavior", {
+            "behavior": "allow", "downloadPath": str(downloads)})
+        self.open("/")
+        self.tab_to("nav a[href='/submit']").send_keys(Keys.ENTER)
+        wait_for(lambda: self.browser.current_url.endswith("/submit"), 10, "the form")
+        # What opens with Enter is the system's own dialog; the driver answers it.
+        self.tab_to("#task_file").send_keys(str(ROOT / "baselines/gelu/gelu.cu"))
+        self.tab_to("input[name='arch_emu:sm_90']").send_keys(Keys.SPACE)
+        budget = self.tab_to("#budget")
+        budget.send_keys(Keys.CONTROL + "a")
+        budget.send_keys("40")
+        self.tab_to("#token").send_keys(TOKEN)
+        self.tab_to("form.submit button").send_keys(Keys.ENTER)
+        wait_for(lambda: "/jobs/" in self.browser.current_url, 20, "the job's page")
+        self.assertEqual(self.one("form[data-token] input[name=token]").get_attribute("value"), TOKEN)
+        wait_for(lambda: "done" in self.live(), 90, "its end")
+        self.browser.refresh()
+        self.assertFalse(self.all("form[action$='/cancel']"))
+        self.tab_to("#live a[href^='/candidates/']").send_keys(Keys.ENTER)
+        wait_for(lambda: "/candidates/" in self.browser.current_url, 10, "the candidate")
+        self.tab_to("#source a[href$='format=cu']").send_keys(Keys.ENTER)
+        file = wait_for(lambda: next(downloads.glob("hone_*.cu"), None), 10, "the file")
+        self.assertIn("__global__", file.read_text())
+
+    def test_a_job_is_cancelled_on_its_page(self):
+        self.submit(TOKEN, "100000")
+        wait_for(lambda: "/jobs/" in self.browser.current_url, 20, "the job's page")
+        self.one("form[action$='/cancel'] button").click()
+        wait_for(lambda: "cancelled" in self.live(), 30, "its end")
+
     def every_page(self):
         board = self.service.json("/api/v1/boards?task=matmul")["boards"][0]
         pages = {"boards": "/", "task": "/tasks/" + board["task_hash"],
                  "candidate": "/candidates/" + board["rows"][0]["candidate"], "runs": "/runs", "run": "/runs/1",
-                 "jobs": "/jobs", "submit": "/submit"}
+                 "jobs": "/jobs", "workers": "/workers", "submit": "/submit"}
         jobs = self.service.json("/api/v1/jobs")["jobs"]
         if jobs:
             pages["job"] = "/jobs/" + jobs[0]["job"]

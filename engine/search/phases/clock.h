@@ -26,8 +26,13 @@ class SearchClock {
   }
 
   /// As if the search began now, with what was spent before it.
-  void restart() { start_ = Clock::now() - as_duration(options_.spent_s); }
-  [[nodiscard]] double elapsed_s() const { return seconds_since(start_); }
+  void restart() {
+    start_ = Clock::now() - as_duration(options_.spent_s);
+    paused_before_s_ = paused_s();
+  }
+  [[nodiscard]] double elapsed_s() const {
+    return seconds_since(start_) - (paused_s() - paused_before_s_);
+  }
   /// Until `end` [s of the plan]; negative: it is over.
   [[nodiscard]] double left_s(double end) const { return end - elapsed_s(); }
   /// The user wants it to finish with what is there.
@@ -38,8 +43,11 @@ class SearchClock {
   TimePlan plan;
 
  private:
+  [[nodiscard]] double paused_s() const { return options_.paused_s ? options_.paused_s() : 0; }
+
   const SearchOptions& options_;
   Clock::time_point start_;
+  double paused_before_s_ = 0;
 };
 
 }  // namespace hone::search

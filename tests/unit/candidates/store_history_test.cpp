@@ -192,6 +192,7 @@ TEST_F(StoreTest, VersionSevenIsReadWithItsRunsAndFilters) {
     // As version 7 left it: a result was its last run's, with the time of its first storing.
     SQLite::Database database(file().string(), SQLite::OPEN_READWRITE);
     database.exec(
+        "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; "
         "DROP TABLE job_spending; DROP TABLE reply_candidates; DROP TABLE replies; DROP TABLE "
         "run_points; DROP INDEX tasks_by_family; ALTER TABLE tasks DROP COLUMN family; DROP INDEX "
         "results_ranked; ALTER TABLE results DROP COLUMN steps; ALTER TABLE results DROP COLUMN "
@@ -234,6 +235,7 @@ TEST_F(StoreTest, VersionThirteenIsReadWithItsLevels) {
     SQLite::Database database(file().string(), SQLite::OPEN_READWRITE);
     // As version 13 left it: `reduced` was 3.
     database.exec(
+        "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; "
         "ALTER TABLE results RENAME COLUMN held_level TO held_math; "
         "UPDATE results SET held_math = 3 WHERE held_math = 4; PRAGMA user_version = 13");
   }

@@ -146,14 +146,14 @@ TEST_F(Submit, AJobIsCancelledWithTheTokenAndOnlyWhileItRuns) {
 TEST_F(Submit, AFileIsChosenInsteadOfPasted) {
   start();
   const auto send = [&](const std::string& file, const std::string& text) {
-    auto result = client().Post(
-        "/submit", {},
-        httplib::MultipartFormDataItems{{"task_file", file, "scale.cu", "text/plain"},
-                                        {"task", text, "", ""},
-                                        {"arch_emu:sm_90", "1", "", ""},
-                                        {"archs", "sm_80, emu:sm_90", "", ""},
-                                        {"budget", "5", "", ""},
-                                        {"token", kToken, "", ""}});
+    auto result =
+        client().Post("/submit", {},
+                      httplib::MultipartFormDataItems{{"task_file", file, "scale.cu", "text/plain"},
+                                                      {"task", text, "", ""},
+                                                      {"arch_emu:sm_90", "1", "", ""},
+                                                      {"archs", "sm_80, emu:sm_90", "", ""},
+                                                      {"budget", "5", "", ""},
+                                                      {"token", kToken, "", ""}});
     EXPECT_TRUE(result);
     return result ? *result : httplib::Response();
   };
@@ -294,8 +294,13 @@ TEST_F(Submit, TheFormQueuesAJob) {
 
 TEST_F(Submit, AJobMayWantALanguageModel) {
   start();
-  EXPECT_NE(get("/submit").body.find("name=\"llm\" type=\"checkbox\" value=\"1\">"),
-            std::string::npos);
+  const auto asks = [&] {
+    return get("/submit").body.find("name=\"llm\" type=\"checkbox\" value=\"1\">") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(asks());
+  ASSERT_TRUE(redis_.connect()->command({"SET", "web:language-model", "1"}));
+  EXPECT_TRUE(asks());
   const auto wish_of = [&](const std::string& id) {
     const auto reply = redis_.connect()->command({"HGET", "web:job:" + id, "message"});
     EXPECT_TRUE(reply);
