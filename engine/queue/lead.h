@@ -19,7 +19,7 @@
 namespace hone::queue {
 
 inline constexpr double kLeadershipTtl_s = 5;
-inline constexpr double kSaidTtl_s = 15;
+inline constexpr double kSaidTtl_s = 15;                ///< of set_trouble(), set_language_model()
 inline constexpr int kMostAnswers = 256;               ///< that answers() gives at once
 inline constexpr double kJobKept_s = 7 * 24 * 3600.0;  ///< after its end
 
