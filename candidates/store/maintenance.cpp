@@ -64,7 +64,8 @@ void check_pages(SQLite::Database& database, Findings& found) {
   SQLite::Statement references(database, "PRAGMA foreign_key_check");
   while (references.executeStep()) {
     found.add(fmt::format("{}: a row refers to one of {} that is not there",
-                          references.getColumn(0).getString(), references.getColumn(2).getString()));
+                          references.getColumn(0).getString(),
+                          references.getColumn(2).getString()));
   }
 }
 
@@ -86,14 +87,13 @@ void check_rows(SQLite::Database& database, const char* what, const char* sql, F
 
 void check_contents(SQLite::Database& database, Findings& found) {
   check_rows(database, "task", "SELECT hash, json FROM tasks", found, [](SQLite::Statement& row) {
-    const auto task = store_detail::value_or_throw(
-        task_from_json(parse_stored(row.getColumn(1).getString())));
+    const auto task =
+        store_detail::value_or_throw(task_from_json(parse_stored(row.getColumn(1).getString())));
     if (task.hash() != row.getColumn(0).getString())
       throw std::runtime_error("what it holds has the hash " + task.hash());
   });
-  check_rows(database, "candidate",
-             "SELECT id, program_hash, program, recipe FROM candidates", found,
-             [](SQLite::Statement& row) {
+  check_rows(database, "candidate", "SELECT id, program_hash, program, recipe FROM candidates",
+             found, [](SQLite::Statement& row) {
                const std::string id = row.getColumn(0).getString();
                if (!id.starts_with(row.getColumn(1).getString().substr(0, 12)))
                  throw std::runtime_error("its id does not begin its program's hash");
@@ -115,7 +115,8 @@ void check_contents(SQLite::Database& database, Findings& found) {
              "SELECT r.candidate FROM results r WHERE r.verdict = 'ok' AND r.final = 1 AND NOT "
              "EXISTS (SELECT 1 FROM boards b WHERE b.task_hash = r.task_hash AND b.device_name = "
              "r.device_name AND b.modelled = r.modelled)",
-             found, [](SQLite::Statement&) { throw std::runtime_error("its board is not listed"); });
+             found,
+             [](SQLite::Statement&) { throw std::runtime_error("its board is not listed"); });
 }
 
 /// Of each board the best result of each program, where the compiler makes one code of several of
@@ -168,10 +169,10 @@ std::int64_t count(SQLite::Database& database, const char* sql) {
 Pruned count_doomed(SQLite::Database& database) {
   Pruned pruned;
   pruned.candidates = count(database, "SELECT COUNT(*) FROM doomed");
-  pruned.results = count(
-      database, "SELECT COUNT(*) FROM results WHERE candidate IN (SELECT id FROM doomed)");
-  pruned.points = count(
-      database, "SELECT COUNT(*) FROM run_points WHERE candidate IN (SELECT id FROM doomed)");
+  pruned.results =
+      count(database, "SELECT COUNT(*) FROM results WHERE candidate IN (SELECT id FROM doomed)");
+  pruned.points =
+      count(database, "SELECT COUNT(*) FROM run_points WHERE candidate IN (SELECT id FROM doomed)");
   pruned.replies =
       count(database, "SELECT COUNT(*) FROM replies WHERE run IN (SELECT id FROM doomed_runs)");
   pruned.runs = count(database, "SELECT COUNT(*) FROM doomed_runs");
@@ -237,8 +238,8 @@ Result<StoreCheck> Store::check() const {
       store_maintenance::check_pages(database, found);
       for (const char* table : store_maintenance::kTables)
         check.rows.emplace_back(
-            table, store_maintenance::count(
-                       database, fmt::format("SELECT COUNT(*) FROM {}", table).c_str()));
+            table, store_maintenance::count(database,
+                                            fmt::format("SELECT COUNT(*) FROM {}", table).c_str()));
       store_maintenance::check_contents(database, found);
     } catch (const SQLite::Exception& exception) {
       const auto fault = store_detail::fault_of(exception, 0);

@@ -16,9 +16,9 @@ namespace hone {
 struct StoreCheck {
   int format = 0;  ///< the schema's version
   StoreIdentity identity;
-  std::int64_t bytes = 0;                                     // of the file
-  std::vector<std::pair<std::string, std::int64_t>> rows;     ///< by table
-  std::vector<std::string> problems;                          ///< for people; empty: it is whole
+  std::int64_t bytes = 0;                                  // of the file
+  std::vector<std::pair<std::string, std::int64_t>> rows;  ///< by table
+  std::vector<std::string> problems;                       ///< for people; empty: it is whole
 };
 
 /// What prune() leaves out, so that a database does not grow for ever.

@@ -144,8 +144,7 @@ void Store::Impl::merge_candidates() {
     known.bind(1, candidate.program_hash);
     known.bind(2, candidate.task_hash);
     const bool is_new = !known.executeStep();
-    const std::string ours =
-        is_new ? candidate_id(candidate) : known.getColumn(0).getString();
+    const std::string ours = is_new ? candidate_id(candidate) : known.getColumn(0).getString();
     const std::string their_id = theirs.getColumn(0).getString();
     if (is_new) {
       insert.reset();

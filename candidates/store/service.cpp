@@ -35,25 +35,29 @@ Result<StoreIdentity> Store::identity() const {
 }
 
 Result<void> Store::remember_queue(const std::string& queue) {
-  return impl_->writing([&] {
-    SQLite::Statement update(impl_->database, "UPDATE identity SET queue = ?");
-    update.bind(1, queue);
-    update.exec();
-  }, true);
+  return impl_->writing(
+      [&] {
+        SQLite::Statement update(impl_->database, "UPDATE identity SET queue = ?");
+        update.bind(1, queue);
+        update.exec();
+      },
+      true);
 }
 
 Result<void> Store::keep_jobs(const std::vector<KeptJob>& jobs) {
-  return impl_->writing([&] {
-    for (const KeptJob& job : jobs) {
-      SQLite::Statement insert(impl_->database,
-                               "INSERT INTO jobs (id, message, kept_at) VALUES (?, ?, ?) "
-                               "ON CONFLICT DO NOTHING");
-      insert.bind(1, job.id);
-      insert.bind(2, job.message.data(), static_cast<int>(job.message.size()));
-      insert.bind(3, store_detail::now());
-      insert.exec();
-    }
-  }, true);
+  return impl_->writing(
+      [&] {
+        for (const KeptJob& job : jobs) {
+          SQLite::Statement insert(impl_->database,
+                                   "INSERT INTO jobs (id, message, kept_at) VALUES (?, ?, ?) "
+                                   "ON CONFLICT DO NOTHING");
+          insert.bind(1, job.id);
+          insert.bind(2, job.message.data(), static_cast<int>(job.message.size()));
+          insert.bind(3, store_detail::now());
+          insert.exec();
+        }
+      },
+      true);
 }
 
 Result<std::vector<std::string>> Store::kept_jobs() const {

@@ -31,8 +31,7 @@ int backup(const Options& options) {
   if (!store) return options.common.fail(store.error());
   if (const auto done = (*store)->backup(options.file); !done)
     return options.common.fail(done.error());
-  fmt::print(out_of(options.common), "{}: a copy of {}\n", options.file,
-             (*store)->path().string());
+  fmt::print(out_of(options.common), "{}: a copy of {}\n", options.file, (*store)->path().string());
   return options.common.write_json(
              {{"database", (*store)->path().string()}, {"copy", options.file}})
              ? kDone

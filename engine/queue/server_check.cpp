@@ -56,10 +56,10 @@ Result<ServerFacts> look_at_server(RedisClient& redis) {
 std::vector<std::string> concerns(const ServerFacts& facts) {
   std::vector<std::string> found;
   if (!facts.refusal.empty()) {
-    found.push_back(fmt::format(
-        "cannot tell whether the Redis server keeps what it is told (appendonly, "
-        "maxmemory-policy, its version): {}; allow this user +info",
-        facts.refusal));
+    found.push_back(
+        fmt::format("cannot tell whether the Redis server keeps what it is told (appendonly, "
+                    "maxmemory-policy, its version): {}; allow this user +info",
+                    facts.refusal));
     return found;
   }
   const int major = std::atoi(facts.version.c_str());

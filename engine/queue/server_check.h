@@ -12,12 +12,12 @@ namespace hone::queue {
 
 /// As INFO tells; what it does not tell is empty.
 struct ServerFacts {
-  std::string version;                    ///< "7.0.15"
-  std::string run_id;                     ///< of this process of the server
-  std::optional<bool> appends;            ///< every change goes to an append-only file
-  std::optional<bool> appending_works;    ///< and the last one did
-  std::string eviction;                   ///< maxmemory-policy
-  std::string refusal;                    ///< why there are no facts: what the server says
+  std::string version;                  ///< "7.0.15"
+  std::string run_id;                   ///< of this process of the server
+  std::optional<bool> appends;          ///< every change goes to an append-only file
+  std::optional<bool> appending_works;  ///< and the last one did
+  std::string eviction;                 ///< maxmemory-policy
+  std::string refusal;                  ///< why there are no facts: what the server says
 };
 
 /// Errors: kInfrastructure, kEnvironment: the server cannot be asked. One that answers and does not

@@ -85,7 +85,8 @@ bool DatabaseWatch::try_again(StoreFault fault, const Error& error, int faults) 
                                  error.message, database_watch::remedy(fault))});
   }
   if (own) return false;
-  for (const auto until = Clock::now() + database_watch::kBetweenTries; others_wait_ && Clock::now() < until;)
+  for (const auto until = Clock::now() + database_watch::kBetweenTries;
+       others_wait_ && Clock::now() < until;)
     std::this_thread::sleep_for(database_watch::kLooks);
   if (others_wait_) return true;
   const std::lock_guard lock(mutex_);

@@ -56,10 +56,10 @@ class DatabaseWatch : public StoreObserver {
   std::atomic<bool> others_wait_ = false;
   mutable std::mutex mutex_;  ///< of all that follows
   std::optional<StoreFault> fault_;
-  Clock::time_point since_{};     ///< of fault_
+  Clock::time_point since_{};                ///< of fault_
   std::chrono::duration<double> earlier_{};  ///< of faults that are mended
-  bool own_failed_ = false;  ///< our own thread's last try to write
-  int waiting_ = 0;               ///< calls of others that met it and have not ended
+  bool own_failed_ = false;                  ///< our own thread's last try to write
+  int waiting_ = 0;                          ///< calls of others that met it and have not ended
   std::map<StoreFault, std::int64_t> errors_;
 };
 

@@ -36,7 +36,8 @@ std::string listed(const std::vector<std::string>& ids) {
 }
 
 std::string queue_name(queue::Broker& broker) {
-  return fmt::format("the queue '{}' at {}", broker.keys().prefix(), broker.redis().url().display());
+  return fmt::format("the queue '{}' at {}", broker.keys().prefix(),
+                     broker.redis().url().display());
 }
 
 /// The server forgot the queue, or it is a new one.

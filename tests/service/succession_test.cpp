@@ -66,9 +66,8 @@ TEST_F(Succession, AnotherDatabaseIsRefusedWithBothNamed) {
   const auto refused = lead(*two, 5);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidInput);
-  for (const std::string& named :
-       {one->identity()->id, two->identity()->id, folder_.file("one.db"),
-        folder_.file("two.db"), std::string("--adopt-queue")})
+  for (const std::string& named : {one->identity()->id, two->identity()->id, folder_.file("one.db"),
+                                   folder_.file("two.db"), std::string("--adopt-queue")})
     EXPECT_NE(refused.error().message.find(named), std::string::npos) << refused.error().message;
   // Nothing was written to it.
   EXPECT_EQ(two->identity()->queue, "");
