@@ -29,7 +29,7 @@ mv "$new" "$root/opt/hone"
 rm -rf "$root/opt/hone.old"
 ln -sfn /opt/hone/bin/hone "$root/usr/local/bin/hone"
 
-for daemon in worker coordinator; do
+for daemon in worker coordinator serve; do
   file=$root/etc/hone/$daemon.env
   [ -e "$file" ] && continue
   (umask 077 && cat >"$file" <<END
@@ -47,7 +47,7 @@ if [ -z "$root" ]; then
   id hone >/dev/null 2>&1 || useradd --system --home-dir /nonexistent --shell /usr/sbin/nologin hone
   if [ -d /run/systemd/system ]; then
     systemctl daemon-reload
-    echo "installed; set HONE_REDIS in /etc/hone/*.env, then: systemctl enable --now hone-worker (or hone-coordinator)"
+    echo "installed; set HONE_REDIS in /etc/hone/*.env, then: systemctl enable --now hone-worker (or hone-coordinator, hone-serve)"
     exit 0
   fi
 fi

@@ -351,6 +351,32 @@ class Term {
                     next_offer_ = Clock::now();
 };
 
+/// Where the server may lose jobs, the log says so; where that is `required` not to be, an error.
+Result<void> check_durable(ServerLooks& server, bool required) {
+  const auto risks = server.look();
+  if (!required) return {};
+  if (!risks) return std::unexpected(risks.error());
+  if (risks->empty()) return {};
+  return fail(ErrorCode::kEnvironment, "--require-durable: " + risks->front());
+}
+
+/// kInvalidInput unless queue and database belong together or `adopt` says that they are to.
+Result<void> check_belongs(queue::Broker& broker, const Store& store, bool adopt) {
+  auto belongs = hone::check_belongs(broker, store);
+  if (!belongs && adopt && belongs.error().code == ErrorCode::kInvalidInput) return {};
+  return belongs;
+}
+
+/// What a leader does before its term.
+Result<void> enter(queue::Broker& broker, queue::Lead& lead, Store& store, bool adopt,
+                   const Log& log) {
+  // Before anything is written to this database: another's may have led in between.
+  if (auto belongs = check_belongs(broker, store, adopt); !belongs) return belongs;
+  if (auto taken = store.take_fence(lead.token()); !taken) return taken;
+  if (auto entered = enter_queue(broker, lead, store, log); !entered) return entered;
+  return lead.forget_evaluations();
+}
+
 }  // namespace
 
 Result<void> run_coordinator(queue::Broker& broker, Store& store,
@@ -365,12 +391,7 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
   CoordinatorMetrics metrics(options.metrics != nullptr ? *options.metrics : unread, broker,
                              database);
   ServerLooks server(broker, options.log);
-  const auto risks = server.look();
-  if (options.require_durable) {
-    if (!risks) return std::unexpected(risks.error());
-    if (!risks->empty())
-      return fail(ErrorCode::kEnvironment, "--require-durable: " + risks->front());
-  }
+  if (auto durable = check_durable(server, options.require_durable); !durable) return durable;
   std::string said;
   const auto say = [&](LogLevel level, const std::string& line) {
     if (line != said) options.log({.level = level, .message = line});
@@ -378,8 +399,8 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
   };
   bool adopt = options.adopt_queue;
   for (bool first = true; !stopped(); first = false) {
-    if (const auto belongs = check_belongs(broker, store);
-        !belongs && !adopt && belongs.error().code == ErrorCode::kInvalidInput)
+    if (auto belongs = check_belongs(broker, store, adopt);
+        !belongs && belongs.error().code == ErrorCode::kInvalidInput)
       return belongs;
     const auto floor = store.fence();
     if (!floor && first) return std::unexpected(floor.error());
@@ -393,12 +414,7 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
       rest(kStandbyLooks);
       continue;
     }
-    // Before anything is written to this database: the queue may be another's.
-    auto ready = check_belongs(broker, store);
-    if (!ready && adopt && ready.error().code == ErrorCode::kInvalidInput) ready = {};
-    if (ready) ready = store.take_fence(lead.token());
-    if (ready) ready = enter_queue(broker, lead, store, options.log);
-    if (ready) ready = lead.forget_evaluations();
+    const auto ready = enter(broker, lead, store, adopt, options.log);
     if (!ready) {
       lead.resign();
       if (ready.error().code == ErrorCode::kInvalidInput) return ready;

@@ -15,7 +15,13 @@ mkdir -p "$folder/root/etc/systemd"
 echo "HONE_REDIS=mine" >"$folder/root/etc/hone/worker.env"
 "$folder/there/hone/install.sh" --root "$folder/root"
 grep -qx "HONE_REDIS=mine" "$folder/root/etc/hone/worker.env" || { echo "the settings were lost"; exit 1; }
-[ -e "$folder/root/etc/systemd/system/hone-worker.service" ] || { echo "no unit"; exit 1; }
+for daemon in worker coordinator serve; do
+  unit=$folder/root/etc/systemd/system/hone-$daemon.service
+  [ -e "$unit" ] || { echo "no unit of $daemon"; exit 1; }
+  # Wrong usage, which is status 2, must not be tried again for ever.
+  grep -q '^RestartPreventExitStatus=2$' "$unit" || { echo "$unit loops on wrong usage"; exit 1; }
+  [ -e "$folder/root/etc/hone/$daemon.env" ] || { echo "no settings of $daemon"; exit 1; }
+done
 if "$folder/there/hone/install.sh" --nonsense 2>/dev/null; then echo "takes any argument"; exit 1; fi
 # Nothing but the C library comes from this machine, and no newer one than Debian 12's.
 installed=$folder/root/opt/hone

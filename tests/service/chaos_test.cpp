@@ -1,7 +1,9 @@
-// Workers, coordinators and the server killed, paused and cut off at random while jobs run: every
-// job ends, with the best that it finds undisturbed, and the database is whole.
+// Workers, coordinators and the server killed, paused and cut off at random while jobs run, the
+// server started again without what it held, and the database's disk filled: every job ends, with
+// the best that it finds undisturbed, and the database is whole.
 // HONE_CHAOS_ROUNDS disturbances (default 6) over HONE_CHAOS_JOBS jobs (default 4) of
-// HONE_CHAOS_BUDGET evaluations (default 12). Where the network cannot be cut, it says so.
+// HONE_CHAOS_BUDGET evaluations (default 12). Where the network cannot be cut, or there can be no
+// small disk, it says so.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -18,6 +20,7 @@
 #include "tests/service/daemon.h"
 #include "tests/service/jobs.h"
 #include "tests/service/network.h"
+#include "tests/service/small_disk.h"
 
 namespace hone::test {
 namespace {
@@ -38,8 +41,11 @@ int number(const char* name, int otherwise) {
 class Chaos : public ::testing::TestWithParam<RedisServerOptions::Persistence> {
  protected:
   Chaos()
-      : network_(Network::make(1 + kWorkers + kCoordinators, why_not_)), server_(server_options()) {
+      : disk_(SmallDisk::make(64 << 20, why_no_disk_)),
+        network_(Network::make(1 + kWorkers + kCoordinators, why_not_)),
+        server_(server_options()) {
     if (!network_) std::printf("NO CUTS OF THE NETWORK HERE: %s\n", why_not_.c_str());
+    if (!disk_) std::printf("NO FULL DISKS HERE: %s\n", why_no_disk_.c_str());
     for (int i = 0; i < kWorkers; ++i) workers_.push_back(worker(i));
     for (int i = 0; i < kCoordinators; ++i) coordinators_.push_back(coordinator(i));
   }
@@ -60,7 +66,10 @@ class Chaos : public ::testing::TestWithParam<RedisServerOptions::Persistence> {
     return start(1 + i, {"worker", "--device", "emu:sm_90", "--at-once", "2"});
   }
   std::unique_ptr<Daemon> coordinator(int i) {
-    return start(1 + kWorkers + i, {"coordinator", "--db", folder_.file("hone.db"), "--jobs", "3"});
+    return start(1 + kWorkers + i, {"coordinator", "--db", database(), "--jobs", "3"});
+  }
+  [[nodiscard]] std::string database() const {
+    return disk_ ? (disk_->path() / "hone.db").string() : folder_.file("hone.db");
   }
   [[nodiscard]] std::string everything() const {
     std::string text;
@@ -71,8 +80,12 @@ class Chaos : public ::testing::TestWithParam<RedisServerOptions::Persistence> {
 
   std::string disturb(std::mt19937& random);
   void cut(int machine, std::mt19937& random);
+  void forget();
 
-  std::string why_not_;
+  std::vector<std::string> ids_;
+  std::map<std::string, queue::JobStatus> ended_;  ///< of which the server may have forgotten
+  std::string why_not_, why_no_disk_;
+  std::unique_ptr<SmallDisk> disk_;  ///< before all processes, which are to see it
   std::unique_ptr<Network> network_;
   RedisServer server_;
   TemporaryFolder folder_;
@@ -88,10 +101,18 @@ void Chaos::cut(int machine, std::mt19937& random) {
   network_->mend(machine);
 }
 
+/// The server loses all. What has ended is noted before, while nobody can end anything.
+void Chaos::forget() {
+  for (const auto& each : coordinators_) each->signal(SIGSTOP);
+  ended_.merge(ended(ids_, server_, 0));
+  server_.restart_empty();
+  for (const auto& each : coordinators_) each->signal(SIGCONT);
+}
+
 /// What it did.
 std::string Chaos::disturb(std::mt19937& random) {
   const auto which = static_cast<int>(random() % 1'000'000);
-  switch (random() % (network_ ? 8 : 6)) {
+  switch (random() % (network_ ? 10 : 8)) {
     case 0:
     case 1: {
       const int i = which % kWorkers;
@@ -126,6 +147,15 @@ std::string Chaos::disturb(std::mt19937& random) {
       return "process paused";
     }
     case 6:
+      forget();
+      return "server forgot all";
+    case 7:
+      if (!disk_) return "nothing: there is no small disk";
+      disk_->fill();
+      std::this_thread::sleep_for(a_while(random));
+      disk_->free();
+      return "disk full";
+    case 8:
       cut(0, random);
       return "server cut off";
     default:
@@ -150,10 +180,9 @@ TEST_P(Chaos, EveryJobEndsAsIfNothingHadHappened) {
   for (int job = 0; job < count; ++job)
     if (!wanted.contains(kind(job))) wanted[kind(job)] = undisturbed(job_of(job));
 
-  std::vector<std::string> ids;
   for (int job = 0; job < count; ++job) {
-    ids.push_back(submit(job_of(job), server_.socket_url()));
-    ASSERT_NE(ids.back(), "");
+    ids_.push_back(submit(job_of(job), server_.socket_url()));
+    ASSERT_NE(ids_.back(), "");
   }
 
   std::this_thread::sleep_for(milliseconds(2000));  // a submission younger than that may be lost
@@ -165,8 +194,12 @@ TEST_P(Chaos, EveryJobEndsAsIfNothingHadHappened) {
   for (const auto& [what, times] : done) std::printf("  %s: %d\n", what.c_str(), times);
 
   const auto begin = std::chrono::steady_clock::now();
-  const auto statuses = ended(ids, server_, 30 + 20 * count);
-  ASSERT_EQ(statuses.size(), ids.size()) << everything();
+  std::vector<std::string> open;
+  for (const std::string& id : ids_)
+    if (!ended_.contains(id)) open.push_back(id);
+  auto statuses = ended(open, server_, 30 + 20 * count);
+  statuses.merge(ended_);
+  ASSERT_EQ(statuses.size(), ids_.size()) << everything();
   const double after =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf("  %d jobs, the last ended %.1f s after the last disturbance\n", count, after);
@@ -174,10 +207,10 @@ TEST_P(Chaos, EveryJobEndsAsIfNothingHadHappened) {
   workers_.clear();
   for (int job = 0; job < count; ++job) {
     SCOPED_TRACE(job);
-    expect_undisturbed(statuses.at(ids[static_cast<std::size_t>(job)]), wanted[kind(job)],
-                       folder_.file("hone.db"));
+    expect_undisturbed(statuses.at(ids_[static_cast<std::size_t>(job)]), wanted[kind(job)],
+                       database());
   }
-  expect_whole(folder_.file("hone.db"));
+  expect_whole(database());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Chaos,

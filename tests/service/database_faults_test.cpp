@@ -7,6 +7,8 @@
 
 #include "engine/service/metrics.h"
 #include "tests/service/coordinator_fixture.h"
+#include "tests/service/daemon.h"
+#include "tests/service/jobs.h"
 #include "tests/service/small_disk.h"
 
 namespace hone::test {
@@ -186,6 +188,41 @@ TEST_F(DatabaseFaults, CancellingAJobThatWaitsForTheDatabase) {
   ASSERT_TRUE(broker_->submit(job("b", 4)));
   expect_as_alone(wait_for("b"), 4);
   EXPECT_TRUE(store_->kept_jobs()->empty());
+}
+
+/// As an operator sees it, with processes of their own.
+TEST(DatabaseFaultsOfProcesses, HoneJobsSaysWhatJobsWaitFor) {
+  using hone::testing::hone;
+  using hone::testing::RedisServer;
+  std::string why_not;
+  const auto disk = SmallDisk::make(16 << 20, why_not);
+  if (!disk) GTEST_SKIP() << "no small file system here: " << why_not;
+  const RedisServer server({.unix_socket = true});
+  const std::string database = disk->path() / "hone.db";
+  const TestJob test{HONE_SOURCE_DIR "/baselines/vector_add/vector_add.cu", 12, 1};
+  const Undisturbed want = undisturbed(test);
+  const Daemon coordinator({"coordinator", "--db", database, "--redis", server.url_text()});
+  for (int i = 0; i < 500 && coordinator.log().find("leading, term") == std::string::npos; ++i)
+    std::this_thread::sleep_for(milliseconds(20));
+  disk->fill();
+  const std::string id = submit(test, server.socket_url());
+  const Daemon worker({"worker", "--device", "emu:sm_90", "--redis", server.url_text()});
+  hone::testing::ProcessResult jobs;
+  for (int i = 0; i < 100 && jobs.out.find("waits") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(milliseconds(100));
+    jobs = hone({"jobs", "--redis", server.url_text()});
+  }
+  EXPECT_NE(jobs.out.find("queued      waits: database full"), std::string::npos) << jobs.out;
+  const auto document = hone({"jobs", "--redis", server.url_text(), "--json", "-"}).json();
+  EXPECT_EQ(document["jobs"][0]["waits"], "database full");
+  EXPECT_EQ(document["jobs"][0]["state"], "queued");
+  std::this_thread::sleep_for(milliseconds(2000));
+  disk->free();
+  const auto statuses = ended({id}, server, 60);
+  ASSERT_EQ(statuses.size(), 1U) << coordinator.log();
+  expect_undisturbed(statuses.at(id), want, database);
+  EXPECT_EQ(hone({"jobs", "--redis", server.url_text()}).out.find("waits"), std::string::npos);
+  EXPECT_NE(coordinator.log().find("no space is left"), std::string::npos);
 }
 
 }  // namespace

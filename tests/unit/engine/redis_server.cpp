@@ -264,6 +264,12 @@ void RedisServer::pause() const {
 }
 void RedisServer::resume() const { ::kill(pid_, SIGCONT); }
 
+void RedisServer::restart_empty() {
+  kill();
+  fs::remove_all(folder_.file("appendonlydir"));
+  start();
+}
+
 std::string RedisServer::socket() const { return folder_.file("redis.sock"); }
 std::string RedisServer::log() const { return read_file(folder_.file("log")); }
 

@@ -101,6 +101,8 @@ class RedisServer {
   /// On the same port. With `wait` false it returns while the server still reads its file.
   void start(bool wait = true);
   void restart() { kill(), start(); }
+  /// Killed and started again without its append-only file: it has forgotten all.
+  void restart_empty();
   /// SIGSTOP: it is there and answers nothing. SIGCONT.
   void pause() const;
   void resume() const;
