@@ -240,8 +240,8 @@ Result<std::unique_ptr<Store>> DatabaseOptions::open_existing() const {
   const auto file = path.empty() ? Store::default_path() : std::filesystem::path(path);
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
-    return invalid(fmt::format("{}: there is no database here; `hone optimize TASK` makes one",
-                               file.string()));
+    return invalid(fmt::format("{}: there is no database here; `hone optimize TASK{}` makes one",
+                               file.string(), as_typed()));
   }
   return Store::open(file);
 }
