@@ -18,8 +18,8 @@ constexpr std::int64_t kMaxEvaluations = 1'000'000'000;
 
 JobAbout read(const JsonCursor& root) {
   JobAbout about;
-  expect_fields(root, {"id", "task", "task_hash", "owner", "archs", "priority", "seconds",
-                       "evaluations"});
+  expect_fields(
+      root, {"id", "task", "task_hash", "owner", "archs", "priority", "seconds", "evaluations"});
   if (!root.ok()) return about;
   about.id = read_id(root.at("id"));
   about.task = read_text(root.at("task"), kMaxLine);

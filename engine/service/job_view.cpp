@@ -21,7 +21,7 @@ constexpr std::size_t kNamed = 3;  // workers, in one line
 /// "1st", "2nd", "3rd", "11th".
 std::string ordinal(int n) {
   const bool teen = n % 100 >= 11 && n % 100 <= 13;
-  const char* end = teen            ? "th"
+  const char* end = teen          ? "th"
                     : n % 10 == 1 ? "st"
                     : n % 10 == 2 ? "nd"
                     : n % 10 == 3 ? "rd"
@@ -54,8 +54,8 @@ std::vector<std::string> foreign_for(const std::string& arch, const ServiceState
     if (std::ranges::any_of(worker.devices, [&](const queue::ForeignWorker::Device& device) {
           return (device.modelled ? device.pool : device.arch) == arch;
         }))
-      names.push_back(fmt::format("{} (hone {})", worker.id,
-                                  worker.version.empty() ? "?" : worker.version));
+      names.push_back(
+          fmt::format("{} (hone {})", worker.id, worker.version.empty() ? "?" : worker.version));
   return names;
 }
 
@@ -81,28 +81,29 @@ Result<ServiceState> service_state(queue::Broker& broker, bool with_line) {
 
 JobView view_of(queue::JobRow row, const ServiceState& state) {
   using namespace job_views_detail;
-  JobView view{std::move(row), 0, ""};
+  JobView view{std::move(row), 0, "", {}, ""};
   const queue::JobStatus& status = view.row.status;
   if (queue::has_ended(status.state)) return view;
   if (status.state == JobState::kQueued) {
     const auto place = std::ranges::find(state.line, status.id);
-    if (place != state.line.end())
-      view.place = static_cast<int>(place - state.line.begin()) + 1;
+    if (place != state.line.end()) view.place = static_cast<int>(place - state.line.begin()) + 1;
   }
   std::vector<std::string> archs;
   if (view.row.about) archs = view.row.about->archs;
   if (archs.empty())
     for (const auto& progress : status.archs) archs.push_back(progress.arch);
-  const auto missing = unserved(archs, state);
   if (!state.leads) {
-    view.waits = "no coordinator leads";
+    view.held = "no coordinator leads";
   } else if (view.place > 0) {
-    view.waits = ordinal(view.place) + " in line";
+    view.held = ordinal(view.place) + " in line";
   }
-  // What has been searched for an architecture is kept: only what is left waits for a worker.
-  if (!missing.empty() && status.state != JobState::kFinishing)
+  view.waits = view.held;
+  // At the end nothing is left to search for.
+  if (status.state == JobState::kFinishing) return view;
+  view.unserved = unserved(archs, state);
+  if (!view.unserved.empty())
     view.waits += fmt::format("{}waits for a worker for {}", view.waits.empty() ? "" : "; ",
-                              fmt::join(missing, ", "));
+                              fmt::join(view.unserved, ", "));
   return view;
 }
 
@@ -152,8 +153,7 @@ std::vector<std::string> warnings_for(const std::vector<std::string>& archs,
   for (const auto& arch : unserved(archs, state)) {
     const auto others = foreign_for(arch, state);
     if (others.empty()) {
-      warnings.push_back(
-          fmt::format("no worker for {} is there now: the job waits for one", arch));
+      warnings.push_back(fmt::format("no worker for {} is there now: the job waits for one", arch));
       continue;
     }
     const std::span first(others.data(), std::min(others.size(), kNamed));

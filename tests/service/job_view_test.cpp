@@ -194,11 +194,15 @@ TEST_F(JobLists, WarnWhereNobodyServesAJob) {
 }
 
 TEST(Architectures, AreCheckedByOneRule) {
-  const std::pair<const char*, const char*> good[] = {
-      {"sm_90", "sm_90"},         {"sm_90a", "sm_90"},          {"sm_120", "sm_120"},
-      {"emu:sm_90", "emu:sm_90"}, {"emu:sm_90a", "emu:sm_90"},  {"emu:sm_90/H200", "emu:sm_90"},
-      {"sm_75", "sm_75"},         {"emu:sm_90/H100", "emu:sm_90:H100"},
-      {"emu:sm_90:H100", "emu:sm_90:H100"}};
+  const std::pair<const char*, const char*> good[] = {{"sm_90", "sm_90"},
+                                                      {"sm_90a", "sm_90"},
+                                                      {"sm_120", "sm_120"},
+                                                      {"emu:sm_90", "emu:sm_90"},
+                                                      {"emu:sm_90a", "emu:sm_90"},
+                                                      {"emu:sm_90/H200", "emu:sm_90"},
+                                                      {"sm_75", "sm_75"},
+                                                      {"emu:sm_90/H100", "emu:sm_90:H100"},
+                                                      {"emu:sm_90:H100", "emu:sm_90:H100"}};
   for (const auto& [text, name] : good) {
     const auto arch = parse_arch(text);
     ASSERT_TRUE(arch) << text << ": " << arch.error().message;

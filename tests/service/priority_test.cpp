@@ -101,8 +101,9 @@ TEST_F(Shares, EachStepOfPriorityDoublesAShareAndNobodyStarves) {
   Search &low = search("low", 0), &middle = search("middle", 1), &high = search("high", 3);
   wait_until([&] { return high.answered >= 20; });  // all three ask
   const int low_0 = low.answered, middle_0 = middle.answered, high_0 = high.answered;
-  wait_until([&] { return low.answered - low_0 + middle.answered - middle_0 + high.answered -
-                              high_0 >= 440; });
+  wait_until([&] {
+    return low.answered - low_0 + middle.answered - middle_0 + high.answered - high_0 >= 440;
+  });
   const double low_part = low.answered - low_0, middle_part = middle.answered - middle_0,
                high_part = high.answered - high_0;
   // 1 : 2 : 8
