@@ -274,7 +274,8 @@ int Store::Impl::rank_of(const BoardRow& row) {
   return query.executeStep() ? query.getColumn(0).getInt() + 1 : 0;
 }
 
-Result<BoardRow> Store::find_candidate(const std::string& id_prefix) const {
+Result<BoardRow> Store::find_candidate(const std::string& id_prefix,
+                                       const std::string& device) const {
   auto ids = impl_->guarded([&] {
     std::vector<std::string> ids;
     // An id is the beginning of its program's hash, so that the whole hash finds it too.
@@ -301,25 +302,42 @@ Result<BoardRow> Store::find_candidate(const std::string& id_prefix) const {
     return invalid(fmt::format("'{}' fits several candidates: {}{}", id_prefix, list,
                                ids->size() > 5 ? ", ..." : ""));
   }
-  return impl_->guarded([&] {
+  auto row = impl_->guarded([&]() -> std::optional<BoardRow> {
     SQLite::Transaction snapshot(impl_->database);
     // The device first; of several toolchains there the one that its board shows.
     SQLite::Statement query(
         impl_->database,
-        fmt::format("SELECT {}, {} FROM {} JOIN (SELECT device_name AS d, modelled AS m, final AS "
-                    "f, verdict AS v FROM results WHERE candidate = ?1 ORDER BY final DESC, "
-                    "verdict = 'ok' DESC, modelled, run IS NULL, id DESC LIMIT 1) "
-                    "ON r.device_name = d AND r.modelled = m AND r.final = f AND r.verdict = v "
-                    "WHERE c.id = ?1 ORDER BY r.speedup DESC, r.time_us, r.toolchain DESC LIMIT 1",
-                    kCandidateColumns, kResultColumns, kRowTables));
+        fmt::format(
+            "SELECT {}, {} FROM {} JOIN (SELECT device_name AS d, modelled AS m, final AS "
+            "f, verdict AS v FROM results WHERE candidate = ?1 AND (?2 = '' OR ?2 IN (device_name, "
+            "device, arch)) ORDER BY final DESC, verdict = 'ok' DESC, modelled, run IS NULL, id "
+            "DESC LIMIT 1) "
+            "ON r.device_name = d AND r.modelled = m AND r.final = f AND r.verdict = v "
+            "WHERE c.id = ?1 ORDER BY r.speedup DESC, r.time_us, r.toolchain DESC LIMIT 1",
+            kCandidateColumns, kResultColumns, kRowTables));
     query.bind(1, ids->front());
+    query.bind(2, device);
     if (!query.executeStep()) {
+      if (!device.empty()) return std::nullopt;
       throw std::runtime_error(fmt::format("candidate {} has no result", ids->front()));
     }
     BoardRow row = read_row(query);
     row.rank = impl_->rank_of(row);
     return row;
   });
+  if (!row) return std::unexpected(row.error());
+  if (*row) return std::move(**row);
+  const auto devices = impl_->guarded([&] {
+    SQLite::Statement query(impl_->database,
+                            "SELECT DISTINCT device FROM results WHERE candidate = ? LIMIT 10");
+    query.bind(1, ids->front());
+    std::string list;
+    while (query.executeStep()) list += (list.empty() ? "" : ", ") + query.getColumn(0).getString();
+    return list;
+  });
+  if (!devices) return std::unexpected(devices.error());
+  return invalid(fmt::format("candidate {} has no result of '{}'; it has of {}", ids->front(),
+                             device, *devices));
 }
 
 }  // namespace hone

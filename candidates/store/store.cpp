@@ -49,14 +49,20 @@ bool disproves(Verdict verdict) {
 
 Result<void> Store::put_task(const Task& task) {
   return impl_->writing([&] {
+    const std::string hash = task.hash();
+    SQLite::Statement known(impl_->database, "SELECT name FROM tasks WHERE hash = ?");
+    known.bind(1, hash);
+    Task kept = task;
+    if (known.executeStep()) kept.name = known.getColumn(0).getString();
+    known.reset();
     SQLite::Statement insert(
         impl_->database,
         "INSERT INTO tasks (hash, name, json, stored_at, family) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (hash) DO UPDATE SET name = excluded.name, json = excluded.json, "
+        "ON CONFLICT (hash) DO UPDATE SET json = excluded.json, "
         "stored_at = excluded.stored_at, family = excluded.family");
-    insert.bind(1, task.hash());
-    insert.bind(2, task.name);
-    insert.bind(3, dump(task));
+    insert.bind(1, hash);
+    insert.bind(2, kept.name);
+    insert.bind(3, dump(kept));
     insert.bind(4, now());
     insert.bind(5, task.family());
     insert.exec();

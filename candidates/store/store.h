@@ -450,8 +450,10 @@ class Store {
   /// best first.
   [[nodiscard]] Result<std::vector<FinalResult>> final_results(const std::string& id) const;
   /// By id or any unambiguous prefix; with the result of a device that was searched on, where there
-  /// is one. kInvalidInput: none or several, and which.
-  [[nodiscard]] Result<BoardRow> find_candidate(const std::string& id_prefix) const;
+  /// is one. `device`: with its result on this one, as BoardFilter names devices; empty: any.
+  /// kInvalidInput: none or several, and which; or no result of this device, and of which ones.
+  [[nodiscard]] Result<BoardRow> find_candidate(const std::string& id_prefix,
+                                                const std::string& device = "") const;
   /// The task as it was stored (JSON of candidates/task.h): by hash, a prefix of one of at least
   /// four digits, or name (the one stored last).
   [[nodiscard]] Result<Task> find_task(const std::string& hash_or_name) const;

@@ -242,8 +242,8 @@ Result<std::unique_ptr<Store>> open_there(const std::string& path, bool read_onl
   const auto file = path.empty() ? Store::default_path() : std::filesystem::path(path);
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
-    return invalid(fmt::format("{}: there is no database here; `hone optimize TASK` makes one",
-                               file.string()));
+    return invalid(fmt::format("{}: there is no database here; `hone optimize TASK{}` makes one",
+                               file.string(), as_typed()));
   }
   StoreOptions options;
   options.read_only = read_only;

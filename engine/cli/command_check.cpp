@@ -216,7 +216,7 @@ Error bare_file(const std::string& path) {
   return {ErrorCode::kInvalidInput,
           fmt::format("{}: there is no task comment, so nobody knows how its kernels are launched; "
                       "`hone init {}` writes a first version",
-                      path, path)};
+                      path, shell_word(path))};
 }
 
 /// What is checked, at some sizes: of an export its steps' program there.

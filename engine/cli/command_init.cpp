@@ -104,10 +104,10 @@ int run(const Options& options) {
   for (const std::string& note : best.notes) fmt::print(stderr, "look at: {}\n", note);
   if (output != "-") {
     if (chosen.clean) {
-      fmt::print(stderr, "wrote {}; next: hone optimize {}\n", output, output);
+      fmt::print(stderr, "wrote {}; next: hone optimize {}\n", output, shell_word(output));
     } else {
       fmt::print(stderr, "wrote {}; next: mend it until `hone check {}` finds nothing\n", output,
-                 output);
+                 shell_word(output));
     }
   }
   if (!common.write_json({{"file", output}, {"task", best.task}, {"notes", best.notes}}))

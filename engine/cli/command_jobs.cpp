@@ -71,8 +71,8 @@ int put_back_dead(const Options& options, queue::Broker& broker) {
   if (rows.empty() && options.put_back != "all")
     return options.common.fail(
         {ErrorCode::kInvalidInput,
-         fmt::format("there is no dead letter '{}'; `hone jobs --dead` lists them",
-                     options.put_back)});
+         fmt::format("there is no dead letter '{}'; `hone jobs --dead{}` lists them",
+                     options.put_back, options.redis.as_typed())});
   if (rows.empty()) fmt::print(out, "no evaluation was given up\n");
   return options.common.write_json({{"put_back", rows}}) ? kDone : kEnvironmentLacks;
 }

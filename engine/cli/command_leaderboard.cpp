@@ -43,7 +43,8 @@ int run_overview(const Options& options, const Store& store) {
     first = false;
   }
   if (first && !options.common.json_on_stdout())
-    fmt::print("nothing was searched yet; `hone optimize TASK` does\n");
+    fmt::print("nothing was searched yet; `hone optimize TASK{}` does\n",
+               options.database.as_typed());
   return options.common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 
@@ -56,7 +57,9 @@ int run(Options options) {
   auto boards = (*store)->boards(options.filter);
   if (!boards) return options.common.fail(boards.error());
   if (!options.common.json_on_stdout()) {
-    if (boards->empty()) fmt::print("no verified results yet; `hone optimize TASK` finds some\n");
+    if (boards->empty())
+      fmt::print("no verified results yet; `hone optimize TASK{}` finds some\n",
+                 options.database.as_typed());
     bool first = true;
     for (const Board& board : *boards) {
       fmt::print("{}{}", first ? "" : "\n", board_text(board));

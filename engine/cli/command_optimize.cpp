@@ -30,7 +30,8 @@ struct Options {
 };
 
 void print_outcome(const Options& options, const Task& task, const SearchOutcome& outcome,
-                   const std::vector<BaselineTime>& baselines, bool modelled) {
+                   const std::vector<BaselineTime>& baselines, const DeviceSpec& device) {
+  const bool modelled = device.modelled();
   const char* word = modelled ? " (modelled)" : "";
   std::FILE* out = options.common.json_on_stdout() ? stderr : stdout;
   const Finalist& best = outcome.ranked.front();
@@ -79,7 +80,10 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
       fmt::print(out, "  refused {}x: {}\n", count, reason);
   }
   if (!best.candidate.recipe.empty()) {
-    fmt::print(out, "see `hone show {0}`, `hone diff {0}`, `hone export {0}`\n", best.candidate.id);
+    // Of a candidate that other devices have results of, too, this one's.
+    fmt::print(out,
+               "see `hone show {0} --device {1}{2}`, `hone diff {0}{2}`, `hone export {0}{2}`\n",
+               best.candidate.id, shell_word(device.text()), options.database.as_typed());
   }
 }
 
@@ -139,7 +143,7 @@ int run(const Options& options) {
     if (!known) return common.fail(known.error());
     baselines = std::move(*known);
   }
-  print_outcome(options, *task, *outcome, baselines, modelled);
+  print_outcome(options, *task, *outcome, baselines, device->spec);
   nlohmann::json ranked = nlohmann::json::array();
   for (const Finalist& finalist : outcome->ranked)
     ranked.push_back(results::finalist_json(finalist));

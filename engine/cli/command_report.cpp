@@ -52,8 +52,9 @@ int list_runs(const Options& options, const Store& store) {
     document["runs"].push_back(results::run_json(run));
   }
   if (!options.common.json_on_stdout())
-    fmt::print("{}",
-               runs->empty() ? "no runs yet; `hone optimize TASK` makes one\n" : table.text());
+    fmt::print("{}", runs->empty() ? fmt::format("no runs yet; `hone optimize TASK{}` makes one\n",
+                                                 options.database.as_typed())
+                                   : table.text());
   return options.common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 

@@ -136,8 +136,8 @@ struct Shown {
   std::optional<results::Roofline> roofline;  ///< empty where there is no time to place on it
 };
 
-Result<Shown> read(const Store& store, const std::string& name) {
-  auto row = store.find_candidate(name);
+Result<Shown> read(const Store& store, const std::string& name, const std::string& device) {
+  auto row = store.find_candidate(name, device);
   if (!row) return std::unexpected(row.error());
   auto finals = store.final_results(row->candidate.id);
   if (!finals) return std::unexpected(finals.error());
@@ -309,7 +309,8 @@ int run(const Options& options) {
   if (options.lift) return show_lift(options);
   auto store = options.database.open_existing();
   if (!store) return options.common.fail(store.error());
-  const auto shown = read(**store, options.candidate);
+  // With --ablate it is what steps are measured on, whether the candidate was or not.
+  const auto shown = read(**store, options.candidate, options.ablate ? "" : options.device.device);
   if (!shown) return options.common.fail(shown.error());
   const BoardRow& row = shown->row;
   std::optional<Ablation> ablation;
@@ -362,7 +363,10 @@ Registration add_show(CLI::App& root) {
   app->add_flag(
       "--ablate", options->ablate,
       "Measure what each step of its recipe contributes, by evaluating the recipe without it");
-  options->device.add_to(*app, "with --ablate the one that the candidate was found on");
+  options->device.add_to(
+      *app,
+      "the one that the candidate was found on. Shows its numbers on this device's board; "
+      "with --ablate, measures on it");
   options->database.add_to(*app);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

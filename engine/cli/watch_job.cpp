@@ -126,9 +126,12 @@ std::vector<std::string> watch_lines(const JobView& job) {
   if (status.archs.empty()) return {state + waits};
   std::vector<std::string> lines;
   if (status.archs.size() <= 2) {
-    for (const auto& arch : status.archs)
-      lines.push_back(fmt::format("{} {}{}: {}{}", arch.arch, state, waits, of_budget(job, arch),
-                                  best_of(arch)));
+    for (const auto& arch : status.archs) {
+      const bool unserved = std::ranges::find(job.unserved, arch.arch) != job.unserved.end();
+      lines.push_back(
+          fmt::format("{} {}{}{}{}: {}{}", arch.arch, state, job.held.empty() ? "" : ", ", job.held,
+                      unserved ? ", waits for a worker" : "", of_budget(job, arch), best_of(arch)));
+    }
     return lines;
   }
   std::int64_t evaluated = 0;
@@ -172,7 +175,7 @@ int watch_job(queue::Broker& broker, const std::string& id, const RedisOptions& 
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
   auto first = broker.row(id);
   if (!first) return common.fail(first.error());
-  JobView job{std::move(*first), 0, ""};
+  JobView job{std::move(*first), 0, "", {}, ""};
   const auto running = [&] { return !queue::has_ended(job.row.status.state); };
   if (running() && job.row.about)
     for (const std::string& warning : warnings_for(job.row.about->archs, broker))

@@ -85,12 +85,13 @@ Result<void> Broker::submit(const JobMessage& job) {
   const std::string jobs = keys_.jobs(), own = keys_.job(job.id), ids = keys_.job_ids();
   const auto about_it = encode(about(job));
   if (!about_it) return std::unexpected(about_it.error());
+  const std::string owner = about_from(*about_it).value_or(JobAbout{}).owner;  // cleaned
   const std::string priority = std::to_string(job.priority), most = std::to_string(kMostJobs),
                     listed = std::to_string(kJobsListed_ms);
-  auto reply = redis_->script(
-      scripts::kSubmit, std::vector<std::string_view>{jobs, own, ids},
-      std::vector<std::string_view>{job.id, *message, *status, priority, most, listed, *about_it},
-      kRepeatable);
+  auto reply = redis_->script(scripts::kSubmit, std::vector<std::string_view>{jobs, own, ids},
+                              std::vector<std::string_view>{job.id, *message, *status, priority,
+                                                            most, listed, *about_it, owner},
+                              kRepeatable);
   if (!reply) return std::unexpected(reply.error());
   const auto answer = reply->as_string();
   if (!answer) return std::unexpected(reply->as_error("cannot submit the job"));

@@ -38,15 +38,46 @@ Result<std::vector<Listed>> listed(RedisClient& redis, const std::string& key, s
   return ids;
 }
 
-bool passes(const JobRow& row, const JobFilter& filter) {
-  if (!filter.states.empty() &&
-      std::ranges::find(filter.states, row.status.state) == filter.states.end())
-    return false;
-  if (filter.owner.empty() && filter.task.empty()) return true;
-  if (!row.about) return false;
-  if (!filter.owner.empty() && row.about->owner != filter.owner) return false;
-  return filter.task.empty() || row.about->task == filter.task ||
-         (filter.task.size() >= kLeastHash && row.about->task_hash.starts_with(filter.task));
+bool has_state(const RedisReply& reply, const std::vector<JobState>& states) {
+  const auto text = reply.as_string();
+  const auto state = text ? parse_job_state(*text) : std::nullopt;
+  return state && std::ranges::find(states, *state) != states.end();
+}
+
+bool is_of_task(const RedisReply& reply, const std::string& task) {
+  const auto bytes = reply.as_string();
+  const auto about = bytes ? about_from(*bytes) : Result<JobAbout>(invalid("gone"));
+  return about &&
+         (about->task == task || (task.size() >= kLeastHash && about->task_hash.starts_with(task)));
+}
+
+/// Those of a piece that are wanted: reads of each job only what the filter is about.
+Result<std::vector<Listed>> wanted(RedisClient& redis, const Keys& keys, std::vector<Listed> piece,
+                                   const JobFilter& filter) {
+  const auto keep = [&](const char* field, const auto& fits) -> Result<void> {
+    std::vector<std::vector<std::string>> commands;
+    for (const auto& [id, when] : piece) commands.push_back({"HGET", keys.job(id), field});
+    if (commands.empty()) return {};
+    const auto replies = redis.pipeline(commands, kRepeatable);
+    if (!replies) return std::unexpected(replies.error());
+    std::vector<Listed> kept;
+    for (std::size_t i = 0; i < piece.size(); ++i)
+      if (fits((*replies)[i])) kept.push_back(std::move(piece[i]));
+    piece = std::move(kept);
+    return {};
+  };
+  Result<void> read;
+  if (!filter.states.empty())
+    read = keep("state", [&](const RedisReply& r) { return has_state(r, filter.states); });
+  if (read && !filter.owner.empty())
+    read = keep("owner", [&](const RedisReply& r) {
+      const auto owner = r.as_string();
+      return owner && *owner == filter.owner;
+    });
+  if (read && !filter.task.empty())
+    read = keep("about", [&](const RedisReply& r) { return is_of_task(r, filter.task); });
+  if (!read) return std::unexpected(read.error());
+  return piece;
 }
 
 /// Empty: it is gone, or no status of this version.
@@ -72,20 +103,23 @@ Result<std::vector<JobRow>> Broker::rows(const JobFilter& filter, int limit) {
   const auto most = static_cast<std::size_t>(std::max(limit, 0));
   const std::int64_t piece = filter.empty() ? std::min<std::int64_t>(limit, kPiece) : kPiece;
   for (std::int64_t from = 0; rows.size() < most && from < kMostRead; from += piece) {
-    const auto ids = listed(*redis_, keys_.job_ids(), from, piece);
+    auto all = listed(*redis_, keys_.job_ids(), from, piece);
+    if (!all) return std::unexpected(all.error());
+    const bool last = std::ssize(*all) < piece;
+    const auto ids = wanted(*redis_, keys_, std::move(*all), filter);
     if (!ids) return std::unexpected(ids.error());
     std::vector<std::vector<std::string>> commands;
     for (const auto& [id, when] : *ids)
       for (const char* field : {"status", "about"})
         commands.push_back({"HGET", keys_.job(id), field});
-    if (commands.empty()) break;
-    const auto replies = redis_->pipeline(commands, kRepeatable);
-    if (!replies) return std::unexpected(replies.error());
-    for (std::size_t i = 0; i < ids->size() && rows.size() < most; ++i) {
-      auto row = row_from((*replies)[2 * i], (*replies)[2 * i + 1], (*ids)[i].second);
-      if (row && passes(*row, filter)) rows.push_back(std::move(*row));
+    if (!commands.empty()) {
+      const auto replies = redis_->pipeline(commands, kRepeatable);
+      if (!replies) return std::unexpected(replies.error());
+      for (std::size_t i = 0; i < ids->size() && rows.size() < most; ++i)
+        if (auto row = row_from((*replies)[2 * i], (*replies)[2 * i + 1], (*ids)[i].second))
+          rows.push_back(std::move(*row));
     }
-    if (std::ssize(*ids) < piece) break;
+    if (last) break;
   }
   return rows;
 }
@@ -108,8 +142,7 @@ Result<JobRow> Broker::row(const std::string& id) {
 Result<std::string> Broker::find_job(const std::string& id_or_prefix) {
   using namespace job_lists;
   const auto unknown = [&] {
-    return invalid(fmt::format("there is no job '{}'; `hone jobs` lists them",
-                               is_id(id_or_prefix) ? id_or_prefix : "?"));
+    return invalid(fmt::format("there is no job '{}'", is_id(id_or_prefix) ? id_or_prefix : "?"));
   };
   if (!is_id(id_or_prefix)) return unknown();
   const auto exact = redis_->call({"HGET", keys_.job(id_or_prefix), "state"}, kRepeatable);

@@ -6,7 +6,7 @@ const RedisScript kSubmit(R"lua(
 if redis.call('EXISTS', KEYS[2]) == 1 then return 'known' end
 if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[5]) then return 'full' end
 redis.call('HSET', KEYS[2], 'message', ARGV[2], 'status', ARGV[3], 'state', 'queued',
-           'about', ARGV[7])
+           'about', ARGV[7], 'owner', ARGV[8])
 local entry = redis.call('XADD', KEYS[1], '*', 'id', ARGV[1], 'priority', ARGV[4])
 local now = string.match(entry, '^%d+')
 redis.call('HSET', KEYS[2], 'submitted', now)

@@ -7,7 +7,8 @@
 namespace hone::queue::scripts {
 
 /// A new job, once. KEYS jobs, job, job-ids; ARGV id, message, status, priority, most, how long ids
-/// are listed [ms], about. -> "ok", "known", "full". Its time is that of its entry: the server's.
+/// are listed [ms], about, owner. -> "ok", "known", "full". Its time is that of its entry: the
+/// server's.
 extern const RedisScript kSubmit;
 /// KEYS job, cancelled; ARGV id. -> 1; 0: it has ended; -1: there is none.
 extern const RedisScript kCancel;

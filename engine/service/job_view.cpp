@@ -87,7 +87,7 @@ Result<ServiceState> service_state(queue::Broker& broker, bool with_line) {
 
 JobView view_of(queue::JobRow row, const ServiceState& state) {
   using namespace job_views_detail;
-  JobView view{std::move(row), 0, ""};
+  JobView view{std::move(row), 0, "", {}, ""};
   const queue::JobStatus& status = view.row.status;
   if (queue::has_ended(status.state)) return view;
   if (status.state == JobState::kQueued) {
@@ -98,18 +98,20 @@ JobView view_of(queue::JobRow row, const ServiceState& state) {
   if (view.row.about) archs = view.row.about->archs;
   if (archs.empty())
     for (const auto& progress : status.archs) archs.push_back(progress.arch);
-  const auto missing = unserved(archs, state);
   if (!state.leads) {
-    view.waits = "no coordinator leads";
+    view.held = "no coordinator leads";
   } else if (!state.trouble.empty()) {
-    view.waits = state.trouble;
+    view.held = state.trouble;
   } else if (view.place > 0) {
-    view.waits = ordinal(view.place) + " in line";
+    view.held = ordinal(view.place) + " in line";
   }
-  // What has been searched for an architecture is kept: only what is left waits for a worker.
-  if (!missing.empty() && status.state != JobState::kFinishing)
+  view.waits = view.held;
+  // At the end nothing is left to search for.
+  if (status.state == JobState::kFinishing) return view;
+  view.unserved = unserved(archs, state);
+  if (!view.unserved.empty())
     view.waits += fmt::format("{}waits for a worker for {}", view.waits.empty() ? "" : "; ",
-                              fmt::join(missing, ", "));
+                              fmt::join(view.unserved, ", "));
   return view;
 }
 

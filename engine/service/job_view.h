@@ -26,12 +26,13 @@ struct ServiceState {
 /// One job as people see it.
 struct JobView {
   queue::JobRow row;
-  int place = 0;      ///< in line, from 1; 0: it is not queued
-  std::string waits;  ///< "3rd in line", "waits for a worker for sm_80"; empty: for nothing
+  int place = 0;     ///< in line, from 1; 0: it is not queued
+  std::string held;  ///< of all its searches: "3rd in line", "no coordinator leads"; or empty
+  std::vector<std::string> unserved;  ///< its architectures that no worker is there for
+  std::string waits;  ///< both in words: "3rd in line; waits for a worker for sm_80"; or empty
 };
 
-/// How the job stands. Takes `waits` from what is most in the way: no coordinator leads, its place
-/// in line, no worker for one of its architectures.
+/// How the job stands, and what is in its way: no coordinator, its place in line, no worker.
 [[nodiscard]] JobView view_of(queue::JobRow row, const ServiceState& state);
 
 /// The newest first.

@@ -49,6 +49,16 @@ TEST_F(CoordinatorTest, AnotherGoesOnWhereOneEnded) {
   expect_as_alone(wait_for("a"));
 }
 
+TEST_F(CoordinatorTest, AnArchitectureThatThereIsNoneOfIsNotWaitedFor) {
+  const Coordinator coordinator(*this, *store_);
+  auto wrong = job("a");
+  wrong.archs = {"sm_70x"};  // an older hone let it pass
+  ASSERT_TRUE(broker_->submit(wrong));
+  const auto status = wait_for("a");
+  EXPECT_EQ(status.state, queue::JobState::kFailed);
+  EXPECT_NE(status.error.find("'sm_70x' is no architecture"), std::string::npos) << status.error;
+}
+
 TEST_F(CoordinatorTest, CancellingEndsAJobWithinASecond) {
   Worker worker(*this, "one");
   worker.evaluator.slow_ = milliseconds(200);

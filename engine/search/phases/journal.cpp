@@ -1,5 +1,7 @@
 #include "engine/search/phases/journal.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "engine/search/records.h"
@@ -24,6 +26,11 @@ void Journal::begin_run(const Task& task, const std::string& task_hash) {
   if (store_ == nullptr) return;
   take(store_->put_task(task));
   if (store_ == nullptr) return;
+  if (const auto kept = store_->find_task(task_hash); kept && kept->name != task.name)
+    warnings_.push_back(
+        fmt::format("the same task is known as '{}' here: its board keeps that "
+                    "name, not '{}'",
+                    kept->name, task.name));
   const SearchSettings& settings = options_.settings;
   auto run =
       store_->begin_run(task_hash, provenance_, settings.seed, settings.strategy, options_.job);

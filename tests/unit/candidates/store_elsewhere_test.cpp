@@ -86,5 +86,45 @@ TEST_F(StoreTest, FinalResultsReadOnlyTheirRows) {
   EXPECT_NE(text.find("candidate=?"), std::string::npos) << text;
 }
 
+TEST_F(StoreTest, ACandidateIsShownWithTheDeviceThatIsAskedFor) {
+  put(begin(gpu()), hash_of('a'), timed(2));
+  put(begin(emulated()), hash_of('a'), timed(3), emulated());
+  const auto speedup = [&](const std::string& device) {
+    const auto row = store_->find_candidate("aaaa", device);
+    EXPECT_TRUE(row) << row.error().message;
+    return row ? row->evaluation.measurement.speedup : 0;
+  };
+  EXPECT_EQ(speedup(""), 2);  // what was measured comes first
+  EXPECT_EQ(speedup("cuda:0"), 2);
+  EXPECT_EQ(speedup("NVIDIA H200"), 2);
+  EXPECT_EQ(speedup("sm_90"), 2);
+  EXPECT_EQ(speedup("emu:sm_90"), 3);
+  EXPECT_EQ(speedup("emulated sm_90"), 3);
+  const auto none = store_->find_candidate("aaaa", "emu:sm_80");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kInvalidInput);
+  EXPECT_NE(none.error().message.find("emu:sm_90"), std::string::npos) << none.error().message;
+}
+
+TEST_F(StoreTest, ABoardKeepsTheNameUnderWhichItsTaskCameFirst) {
+  put(begin(gpu()), hash_of('a'), timed(2));
+  Task renamed = task_;
+  renamed.name = "mine";
+  renamed.source_path = "mine.cu";
+  ASSERT_EQ(renamed.hash(), task_.hash());
+  ASSERT_TRUE(store_->put_task(renamed));
+  const auto boards = store_->boards({});
+  ASSERT_TRUE(boards);
+  ASSERT_EQ(boards->size(), 1U);
+  EXPECT_EQ(boards->front().task_name, task_.name);
+  EXPECT_EQ(store_->find_candidate("aaaa")->candidate.task_name, task_.name);
+  const auto task = store_->find_task(task_.hash());
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->name, task_.name);  // of the stored text, too
+  EXPECT_EQ(task->source_path, "mine.cu");
+  ASSERT_EQ(store_->tasks()->size(), 1U);
+  EXPECT_EQ(store_->tasks()->front().name, task_.name);
+}
+
 }  // namespace
 }  // namespace hone
