@@ -102,6 +102,8 @@ std::filesystem::path Store::default_path() {
   return folder("HOME") / ".local" / "share" / "hone" / "hone.db";
 }
 
+int Store::format_version() { return store_detail::latest_version(); }
+
 Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& path,
                                            const StoreOptions& options) {
   const auto failed = [&path](std::string_view text) {

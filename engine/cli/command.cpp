@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -152,6 +153,7 @@ void add_sandbox_option(CLI::App& app, sandbox::Mode& mode) {
          "sandbox, or an error), best-effort (every layer that this machine grants; `hone doctor` "
          "lists them), off (for debugging only)")
       ->type_name("MODE")
+      ->check(CLI::IsMember({"strict", "best-effort", "off"}))
       ->default_str(std::string(to_string(mode)));
 }
 
@@ -226,7 +228,7 @@ Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task, M
 
 void DatabaseOptions::add_to(CLI::App& app) {
   app.add_option("--db", path,
-                 fmt::format("The results database; default: {}", Store::default_path().string()))
+                 "The results database; default: hone/hone.db in $XDG_DATA_HOME or ~/.local/share")
       ->type_name("FILE");
 }
 
@@ -256,6 +258,13 @@ MissingLayers DatabaseOptions::missing_layers() const {
   one.limit = 1;
   const auto runs = (*store)->runs(one);
   return runs && runs->empty() ? MissingLayers::kTold : MissingLayers::kUntold;
+}
+
+bool colours_by_default() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && (no_color == nullptr || *no_color == '\0') &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
 std::string format_time(double time_us) { return results::time_text(time_us); }

@@ -72,6 +72,10 @@ Registration add_import(CLI::App& root);
 [[nodiscard]] Registration add_worker(CLI::App& root);
 [[nodiscard]] Registration add_workers(CLI::App& root);
 [[nodiscard]] Registration add_serve(CLI::App& root);
+[[nodiscard]] Registration add_completion(CLI::App& root);
+[[nodiscard]] Registration add_man(CLI::App& root);
+[[nodiscard]] Registration add_version(CLI::App& root);
+[[nodiscard]] Registration add_help(CLI::App& root);
 
 /// Options for commands that evaluate.
 struct DeviceOptions {
@@ -170,6 +174,10 @@ struct DaemonOptions {
 [[nodiscard]] Result<void> check_writable(const std::string& path);
 /// Writes text to a file, or to stdout for "-". kIo with the reason.
 [[nodiscard]] Result<void> write_text(const std::string& path, const std::string& text);
+
+/// Whether stdout is to be coloured unless somebody says otherwise: a terminal that is not dumb,
+/// and no $NO_COLOR (no-color.org).
+[[nodiscard]] bool colours_by_default();
 
 /// "12.3 us", "4.56 ms"
 [[nodiscard]] std::string format_time(double time_us);

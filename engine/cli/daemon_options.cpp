@@ -17,6 +17,7 @@ void DaemonOptions::add_to(CLI::App& app) {
       ->type_name("HOST:PORT");
   app.add_option("--log-format", log_format,
                  "How the log is written: text, or json with one object per line")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
 }

@@ -14,7 +14,7 @@ void RedisOptions::add_to(CLI::App& app, const std::string& otherwise) {
       ->type_name("URL");
   app.add_option("--prefix", prefix,
                  "What all keys on the server begin with, so that several services may share it")
-      ->type_name("TEXT")
+      ->type_name("NAME")
       ->capture_default_str();
 }
 
