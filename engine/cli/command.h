@@ -151,15 +151,18 @@ struct RedisOptions {
   std::string prefix = "hone";
   /// `otherwise`: what holds without $HONE_REDIS, as the help says it.
   void add_to(CLI::App& app, const std::string& otherwise = "redis://127.0.0.1:6379");
-  /// `patience_s`: how long a call tries to reach a server that is away.
-  [[nodiscard]] Result<std::unique_ptr<queue::Broker>> open(double patience_s = 30) const;
+  /// `patience_s`: how long a call tries to reach a server that is away. `log`: is told, where
+  /// there is one, when the server is lost and when it is back.
+  [[nodiscard]] Result<std::unique_ptr<queue::Broker>> open(double patience_s = 30,
+                                                            const Log& log = {}) const;
 };
-/// Instead of warn_on_stderr, where there is a log.
+/// Instead of warn_on_stderr, where there is a log. The same line again is for debugging only: each
+/// search says anew what the sandbox does without.
 [[nodiscard]] std::function<void(const std::string&)> warn_in(const Log& log);
 /// Options of coordinator and worker: how they log, to stderr, and where their metrics are.
 struct DaemonOptions {
   std::string metrics_address;  ///< "127.0.0.1:9400"; empty: nowhere
-  std::string log_format = "text";
+  std::string log_format = "text", log_level = "info";
   void add_to(CLI::App& app);
   /// Fills in the component. Thread-safe.
   [[nodiscard]] Log log(const std::string& component) const;

@@ -17,8 +17,8 @@ int print(const std::string& text) {
 
 Registration add_completion(CLI::App& root) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* app = root.add_subcommand(
-      "completion", "Print a completion script for a shell; packages install it");
+  CLI::App* app = root.add_subcommand("completion",
+                                      "Print a completion script for a shell; packages install it");
   app->add_option("SHELL", *shell,
                   "bash (to be sourced in ~/.bashrc), zsh (a file _hone in a folder of $fpath) or "
                   "fish (~/.config/fish/completions/hone.fish)")

@@ -9,8 +9,9 @@ namespace hone::cli {
 Registration add_help(CLI::App& root) {
   auto words = std::make_shared<std::vector<std::string>>();
   CLI::App* app =
-      root.add_subcommand("help", "Tell what a command does and which options it has; without one, "
-                                  "list all commands");
+      root.add_subcommand("help",
+                          "Tell what a command does and which options it has; without one, "
+                          "list all commands");
   app->add_option("COMMAND", *words, "The command, such as optimize");
   return {app, [&root, words] {
             const CommandUsage all = usage_of(root);

@@ -54,8 +54,9 @@ int run(const Common& common) {
 Registration add_version(CLI::App& root) {
   auto common = std::make_shared<Common>();
   CLI::App* app = root.add_subcommand(
-      "version", "Print version, commit, compiler, the NVRTC and CUDA that are found, and which "
-                 "formats of database and messages this hone reads");
+      "version",
+      "Print version, commit, compiler, the NVRTC and CUDA that are found, and which "
+      "formats of database and messages this hone reads");
   add_json_option(*app, *common);
   return {app, [common] { return version_command::run(*common); }};
 }

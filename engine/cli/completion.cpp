@@ -47,7 +47,8 @@ std::vector<std::string> values_of(const OptionUsage& option, const CommandUsage
 
 // bash. It splits words at '=', so --option=value is three words.
 
-constexpr std::string_view kBash = R"SH(# Completion of hone for bash; made by `hone completion bash`.
+constexpr std::string_view kBash =
+    R"SH(# Completion of hone for bash; made by `hone completion bash`.
 _hone() {
   local cur=${COMP_WORDS[COMP_CWORD]} option='' path='' word words='' values='' files='' i
   COMPREPLY=()
@@ -156,8 +157,7 @@ std::string zsh_option(const OptionUsage& option, const CommandUsage& root) {
     spec += name;
     if (!option.is_flag()) spec += name.starts_with("--") ? "=" : "+";
     spec += "[" + zsh_text(short_help(option.help)) + "]";
-    if (!option.is_flag())
-      spec += ":" + zsh_text(option.value) + ":" + zsh_action(option, root);
+    if (!option.is_flag()) spec += ":" + zsh_text(option.value) + ":" + zsh_action(option, root);
     out += "    " + in_quotes(spec) + " \\\n";
   }
   return out;
@@ -176,17 +176,18 @@ void add_zsh(const CommandUsage& usage, const CommandUsage& root, std::string& o
     out += "  _arguments -s -S \\\n" + options;
     int place = 0;
     for (const OptionUsage& argument : usage.arguments)
-      out += fmt::format("    {} \\\n",
-                         in_quotes(fmt::format("{}:{}:{}",
-                                            argument.repeated ? "*" : std::to_string(++place),
-                                            zsh_text(argument.value), zsh_action(argument, root))));
+      out += fmt::format(
+          "    {} \\\n",
+          in_quotes(fmt::format("{}:{}:{}", argument.repeated ? "*" : std::to_string(++place),
+                                zsh_text(argument.value), zsh_action(argument, root))));
     out += "    && return 0\n}\n";
     return;
   }
   out += "  local curcontext=$curcontext state line ret=1\n  local -a commands\n  commands=(\n";
   for (const CommandUsage& command : usage.commands)
     out += "    " +
-           in_quotes(replaced(command.last_name(), ":", "\\:") + ":" + short_help(command.help)) + "\n";
+           in_quotes(replaced(command.last_name(), ":", "\\:") + ":" + short_help(command.help)) +
+           "\n";
   out += "  )\n  _arguments -C -s \\\n" + options +
          "    '1: :->command' '*:: :->rest' && ret=0\n  case $state in\n"
          "    command) _describe command commands && ret=0 ;;\n    rest)\n      case $line[1] in\n";
@@ -240,10 +241,11 @@ std::string fish_value(const OptionUsage& option, const CommandUsage& root) {
 }
 
 std::string fish(const CommandUsage& root) {
-  std::string out = replaced(std::string(kFish), "@PATHS@",
-                             fmt::format("{}", fmt::join(paths_of(root), " ")));
+  std::string out =
+      replaced(std::string(kFish), "@PATHS@", fmt::format("{}", fmt::join(paths_of(root), " ")));
   for (const CommandUsage* command : all_commands(root)) {
-    const std::string begin = fmt::format("complete -c hone -n '__hone_at \"{}\"'", path_of(*command));
+    const std::string begin =
+        fmt::format("complete -c hone -n '__hone_at \"{}\"'", path_of(*command));
     for (const CommandUsage& below : command->commands)
       out += fmt::format("{} -a {} -d {}\n", begin, below.last_name(),
                          fish_quoted(short_help(below.help)));

@@ -50,7 +50,8 @@ std::string row(const std::string& left, const std::string& right, std::size_t w
 std::string left_of(const OptionUsage& option) {
   if (option.names.empty()) return option.value + (option.repeated ? "..." : "");
   std::vector<std::string> names = option.names;
-  std::ranges::stable_sort(names, {}, [](const std::string& name) { return name.starts_with("--"); });
+  std::ranges::stable_sort(names, {},
+                           [](const std::string& name) { return name.starts_with("--"); });
   return fmt::format("{}{}{}", fmt::join(names, ", "), option.is_flag() ? "" : " ", option.value);
 }
 

@@ -36,7 +36,9 @@ std::string replaced(std::string out, std::string_view what, std::string_view by
 }
 
 /// `text` in a macro's argument.
-std::string in_quotes(std::string_view plain) { return '"' + replaced(text(plain), "\"", "\\(dq") + '"'; }
+std::string in_quotes(std::string_view plain) {
+  return '"' + replaced(text(plain), "\"", "\\(dq") + '"';
+}
 
 std::string heading(const std::string& title) { return ".SH " + in_quotes(title) + "\n"; }
 
@@ -63,7 +65,8 @@ std::string item_of(const OptionUsage& option) {
 /// One command. Groups of options come after its own ones, under their heading.
 std::string command(const CommandUsage& usage) {
   std::string out = ".SS " + in_quotes(usage.title()) + "\n" + text(usage.help) + ".\n.PP\n" +
-                    bold(usage.title()) + text(usage.synopsis().substr(usage.title().size())) + "\n";
+                    bold(usage.title()) + text(usage.synopsis().substr(usage.title().size())) +
+                    "\n";
   for (const OptionUsage& argument : usage.arguments) out += item_of(argument);
   std::vector<std::string> groups = {""};
   for (const OptionUsage& option : usage.options)
@@ -86,15 +89,17 @@ std::string table(const std::vector<std::pair<std::string, std::string>>& rows) 
 }  // namespace man
 
 std::string man_page(const CommandUsage& root, const std::string& version) {
-  std::string out = ".\\\" Made by `hone man`.\n.TH HONE 1 \"\" " + man::in_quotes("hone " + version) +
-                    " \"User Commands\"\n";
-  out += man::heading("NAME") + "hone \\- search for a faster program that computes what a CUDA "
+  std::string out = ".\\\" Made by `hone man`.\n.TH HONE 1 \"\" " +
+                    man::in_quotes("hone " + version) + " \"User Commands\"\n";
+  out += man::heading("NAME") +
+         "hone \\- search for a faster program that computes what a CUDA "
          "kernel computes\n";
   out += man::heading("SYNOPSIS") + man::bold("hone") + man::text(root.synopsis().substr(4)) + "\n";
   out += man::heading("DESCRIPTION") + man::text(root.help) + "\n.PP\n" +
-         man::text("The result of a command goes to standard output, progress and errors to "
-                   "standard error. --json FILE writes the result as one JSON document; with "
-                   "--json - nothing else is written to standard output.") +
+         man::text(
+             "The result of a command goes to standard output, progress and errors to "
+             "standard error. --json FILE writes the result as one JSON document; with "
+             "--json - nothing else is written to standard output.") +
          "\n";
   out += man::heading("OPTIONS");
   for (const OptionUsage& option : root.options) out += man::item_of(option);
@@ -104,9 +109,10 @@ std::string man_page(const CommandUsage& root, const std::string& version) {
   out += man::heading("EXIT STATUS") + man::table(exit_statuses());
   out += man::heading("ENVIRONMENT") + man::table(environment_variables());
   out += man::heading("COLOURS") +
-         man::text("Only hone diff prints colours, and only to a terminal, unless --color says "
-                   "otherwise. NO_COLOR, set to anything but nothing, and TERM=dumb switch them "
-                   "off; --color always is stronger than both.") +
+         man::text(
+             "Only hone diff prints colours, and only to a terminal, unless --color says "
+             "otherwise. NO_COLOR, set to anything but nothing, and TERM=dumb switch them "
+             "off; --color always is stronger than both.") +
          "\n";
   out += man::heading("EXAMPLES") + ".EX\n" +
          man::text("hone init kernel.cu && hone optimize kernel.task.cu --budget 5m") + "\n" +

@@ -15,14 +15,14 @@ namespace {
 
 /// What other programs call it; of these the first that there is.
 const std::multimap<std::string, std::string, std::less<>> kOtherCommands = {
-    {"search", "optimize"}, {"run", "optimize"},     {"tune", "optimize"}, {"list", "leaderboard"},
+    {"search", "optimize"}, {"run", "optimize"},      {"tune", "optimize"}, {"list", "leaderboard"},
     {"ls", "leaderboard"},  {"board", "leaderboard"}, {"kill", "cancel"},   {"stop", "cancel"},
     {"status", "jobs"},     {"server", "serve"},      {"web", "serve"},     {"lint", "check"}};
 const std::multimap<std::string, std::string, std::less<>> kOtherOptions = {
-    {"--arch", "--device"},   {"--gpu", "--device"},      {"--target", "--device"},
-    {"--time", "--budget"},   {"--timeout", "--budget"},  {"--iterations", "--budget"},
-    {"--database", "--db"},   {"--out", "--output"},      {"--silent", "--quiet"},
-    {"--colour", "--color"},  {"--host", "--listen"},     {"--url", "--redis"}};
+    {"--arch", "--device"},  {"--gpu", "--device"},     {"--target", "--device"},
+    {"--time", "--budget"},  {"--timeout", "--budget"}, {"--iterations", "--budget"},
+    {"--database", "--db"},  {"--out", "--output"},     {"--silent", "--quiet"},
+    {"--colour", "--color"}, {"--host", "--listen"},    {"--url", "--redis"}};
 
 std::string other_name(const std::multimap<std::string, std::string, std::less<>>& others,
                        const std::string& word, const std::vector<std::string>& names) {
@@ -92,9 +92,8 @@ class Reader {
 
   [[nodiscard]] bool asks_for_help() const {
     const auto end = std::ranges::find(words_, "--");
-    return std::any_of(words_.begin(), end, [](const std::string& word) {
-      return word == "--help" || word == "-h";
-    });
+    return std::any_of(words_.begin(), end,
+                       [](const std::string& word) { return word == "--help" || word == "-h"; });
   }
 
   std::string long_option(const std::string& word) {
@@ -163,9 +162,8 @@ class Reader {
   /// What is missing at the end. Of the arguments only where no option may have taken them.
   [[nodiscard]] std::string missing() const {
     if (!usage_->commands.empty()) {
-      const bool version = std::ranges::any_of(words_, [](const std::string& word) {
-        return word == "--version" || word == "-V";
-      });
+      const bool version = std::ranges::any_of(
+          words_, [](const std::string& word) { return word == "--version" || word == "-V"; });
       if (version) return "";
       return fmt::format("a command is missing; `{}` lists them", help_of(*usage_));
     }
@@ -187,10 +185,12 @@ class Reader {
 }  // namespace mistakes
 
 std::string unknown_command(const CommandUsage& above, const std::string& word) {
-  const std::string like = mistakes::other_name(mistakes::kOtherCommands, word, above.command_names());
+  const std::string like =
+      mistakes::other_name(mistakes::kOtherCommands, word, above.command_names());
   return fmt::format("there is no command '{}'; {}`{}` lists them",
                      (above.name.empty() ? "" : above.name + " ") + word,
-                     like.empty() ? "" : fmt::format("did you mean '{}'? ", like), mistakes::help_of(above));
+                     like.empty() ? "" : fmt::format("did you mean '{}'? ", like),
+                     mistakes::help_of(above));
 }
 
 std::string mistake_in(const CommandUsage& root, const std::vector<std::string>& words) {

@@ -12,7 +12,8 @@ namespace hone::cli {
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The name that is most like `word`: the one with the least distance, at most two or a third of
-/// the word, or else the first one that begins with it (three letters at least). "": none is like it.
+/// the word, or else the first one that begins with it (three letters at least). "": none is like
+/// it.
 [[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace hone::cli

@@ -157,9 +157,9 @@ std::string notes_on(const OptionUsage& option) {
   if (!option.default_text.empty()) notes.push_back("default: " + option.default_text);
   const bool said = option.help.find("repeated") != std::string::npos ||
                     option.help.find("commas") != std::string::npos;
-  if (option.repeated && !said && !option.names.empty())
-    notes.emplace_back("several may be given");
-  if (!option.needs.empty()) notes.push_back(fmt::format("needs {}", fmt::join(option.needs, ", ")));
+  if (option.repeated && !said && !option.names.empty()) notes.emplace_back("several may be given");
+  if (!option.needs.empty())
+    notes.push_back(fmt::format("needs {}", fmt::join(option.needs, ", ")));
   if (!option.excludes.empty())
     notes.push_back(fmt::format("not with {}", fmt::join(option.excludes, ", ")));
   return fmt::format("{}", fmt::join(notes, "; "));
@@ -176,9 +176,11 @@ const std::vector<std::pair<std::string, std::string>>& exit_statuses() {
 
 const std::vector<std::pair<std::string, std::string>>& environment_variables() {
   static const std::vector<std::pair<std::string, std::string>> variables = {
-      {"HONE_REDIS", "The Redis server of the commands that speak to one, where --redis is not given"},
+      {"HONE_REDIS",
+       "The Redis server of the commands that speak to one, where --redis is not given"},
       {"HONE_REDIS_PASSWORD", "Its password, where the URL has none"},
-      {"HONE_LLM_KEY", "The key of the language model's endpoint, where --llm-key-file is not given"},
+      {"HONE_LLM_KEY",
+       "The key of the language model's endpoint, where --llm-key-file is not given"},
       {"NO_COLOR", "Set to anything but nothing: no colours, unless --color always asks for them"},
       {"COLUMNS", "How wide a side-by-side diff is where stdout is no terminal"},
       {"XDG_DATA_HOME", "The results database is hone/hone.db in it; default: ~/.local/share"},

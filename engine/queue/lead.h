@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +28,8 @@ struct QueuedJob {
   std::string entry;
   std::string id;
   int priority = 0;
+  /// By the server's clock: the first part of the entry's id. Unix time [ms].
+  [[nodiscard]] std::int64_t queued_at() const { return std::atoll(entry.c_str()); }
 };
 
 class Lead {

@@ -6,10 +6,10 @@
 namespace hone {
 
 struct BuildInfo {
-  std::string version;                 ///< "0.1.0"
-  std::string commit = "unknown";      ///< "1a2b3c4d5e6f", with "-dirty" where files were changed
-  std::string compiler;                ///< "GCC 12.2.0"
-  std::string build_type;              ///< "Release"
+  std::string version;             ///< "0.1.0"
+  std::string commit = "unknown";  ///< "1a2b3c4d5e6f", with "-dirty" where files were changed
+  std::string compiler;            ///< "GCC 12.2.0"
+  std::string build_type;          ///< "Release"
 };
 
 [[nodiscard]] const BuildInfo& build_info();

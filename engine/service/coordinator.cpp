@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -31,12 +32,15 @@ constexpr std::size_t kMostWaiting = 64;
 /// After a term that failed: longer than the lock lasts, so that a sound standby takes its turn.
 constexpr auto kAfterFailure = milliseconds(static_cast<int>(1500 * queue::kLeadershipTtl_s));
 constexpr auto kFleetLooks = milliseconds(1000);
+constexpr auto kClockLooks = std::chrono::seconds(30);
+constexpr auto kTtl = milliseconds(static_cast<int>(1000 * queue::kLeadershipTtl_s));
 
 /// One term of leadership.
 class Term {
  public:
+  /// `asked`: when the lead was asked for that it has.
   Term(queue::Broker& broker, queue::Lead& lead, Store& store, const CoordinatorOptions& options,
-       CoordinatorMetrics& metrics)
+       CoordinatorMetrics& metrics, Clock::time_point asked)
       : broker_(broker),
         lead_(lead),
         options_(options),
@@ -47,8 +51,9 @@ class Term {
         context_{
             lead,       dispatcher_, fleet_, store, metrics, options.model, options.open_rewriting,
             options.log},
+        kept_(asked),
         store_(store) {
-    metrics.begin_term(dispatcher_, fleet_);
+    metrics.begin_term(dispatcher_, fleet_, [this] { return leads(); });
   }
   ~Term() { metrics_.end_term(); }
   Term(const Term&) = delete;
@@ -75,8 +80,8 @@ class Term {
   }
 
  private:
-  void warn(const std::string& what) const {
-    options_.log({.level = LogLevel::kWarning, .message = what});
+  void warn(const std::string& event, const std::string& what) const {
+    options_.log({.level = LogLevel::kWarning, .event = event, .message = what});
   }
 
   [[nodiscard]] bool ended() const {
@@ -91,7 +96,8 @@ class Term {
     for (const auto& job : *unfinished) ids.insert(job.id);
     if (const auto fresh = lead_.new_jobs()) {
       for (const auto& job : *fresh) ids.insert(job.id);
-      if (const auto forgot = store_.forget_jobs(ids); !forgot) warn(forgot.error().message);
+      if (const auto forgot = store_.forget_jobs(ids); !forgot)
+        warn("jobs_not_forgotten", forgot.error().message);
     }
   }
 
@@ -108,23 +114,26 @@ class Term {
     if (fresh) {
       add(*fresh);
     } else if (!ended()) {
-      warn("jobs were not read: " + fresh.error().message);
+      warn("jobs_unread", "jobs were not read: " + fresh.error().message);
     }
   }
 
+  /// Its lock holds for certain: the server confirmed it within the time that it lasts.
+  [[nodiscard]] bool leads() const {
+    return !lost_ && !lead_.deposed() && Clock::now() - kept_.load() <= kTtl;
+  }
+
   void keep(const std::stop_token& stopping) {
-    const auto ttl = milliseconds(static_cast<int>(1000 * queue::kLeadershipTtl_s));
-    auto kept = Clock::now();
     while (!stopping.stop_requested() && !lost_) {
       const auto asked = Clock::now();
       const auto answer = lead_.keep();
-      if (answer && *answer) kept = asked;
+      if (answer && *answer) kept_ = asked;
       // Nobody may lead longer than its lock lasts, whatever the server says later.
-      if ((answer && !*answer) || Clock::now() - kept > ttl) {
+      if ((answer && !*answer) || !leads()) {
         lost_ = true;
-        warn("no longer the leader");
+        warn("lead_lost", "no longer the leader");
       }
-      std::this_thread::sleep_for(ttl / 10);
+      std::this_thread::sleep_for(kTtl / 10);
     }
   }
 
@@ -137,11 +146,15 @@ class Term {
     if (Clock::now() < next_look_) return;
     next_look_ = Clock::now() + kFleetLooks;
     if (const auto looked = fleet_.look(); !looked) {
-      if (!ended()) warn("workers were not read: " + looked.error().message);
+      if (!ended()) warn("workers_unread", "workers were not read: " + looked.error().message);
       return;
     }
     for (const auto& [pool, device] : fleet_.pools())
       dispatcher_.set_capacity(pool, device.capacity);
+    if (Clock::now() < next_time_) return;
+    next_time_ = Clock::now() + kClockLooks;
+    // Jobs were queued by the server's clock. A server that does not tell it has this one's.
+    if (const auto now = broker_.server_time()) ahead_ms_ = *now - queue::unix_ms();
   }
 
   void obey_cancellations() {
@@ -168,11 +181,12 @@ class Term {
     for (const auto& [entry, evaluation] : *wanted) {
       const bool handed_out = !evaluation.empty() && dispatcher_.put_back(evaluation);
       options_.log({.level = LogLevel::kInfo,
+                    .event = handed_out ? "dead_letter_put_back" : "dead_letter_kept",
                     .message = handed_out ? "is handed out again, a dead letter put back"
                                           : "a dead letter is not put back: its search has ended",
                     .evaluation = evaluation});
       if (const auto done = lead_.put_back_done(entry, handed_out); !done && !ended())
-        warn(done.error().message);
+        warn("dead_letter_unwritten", done.error().message);
     }
   }
 
@@ -209,6 +223,12 @@ class Term {
     jobs[queue::JobState::kQueued] = static_cast<int>(waiting_.size());
     for (const auto& job : running_) ++jobs[job->state()];
     metrics_.count_jobs(jobs);
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    for (const auto& job : waiting_) first = std::min(first, job.queued_at());
+    for (const auto& job : running_)
+      if (job->waiting()) first = std::min(first, job->queued_at());
+    const std::int64_t now = queue::unix_ms() + ahead_ms_;
+    metrics_.oldest_job(first < now ? static_cast<double>(now - first) / 1000 : 0);
   }
 
   queue::Broker& broker_;
@@ -219,11 +239,14 @@ class Term {
   queue::Dispatcher dispatcher_;
   const JobContext context_;
   std::atomic<bool> lost_ = false;
+  std::atomic<Clock::time_point> kept_;    ///< when the last renewal that was granted was asked for
+  std::int64_t ahead_ms_ = 0;              ///< the server's clock is, of this machine's
   std::vector<queue::QueuedJob> waiting_;  ///< oldest first
   std::set<std::string> known_;            ///< waiting or running
   std::vector<std::unique_ptr<JobRunner>> running_;
   Store& store_;
-  Clock::time_point next_look_ = Clock::now(), next_review_ = Clock::now();
+  Clock::time_point next_look_ = Clock::now(), next_review_ = Clock::now(),
+                    next_time_ = Clock::now();
 };
 
 }  // namespace
@@ -238,33 +261,37 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
   Metrics unread;
   CoordinatorMetrics metrics(options.metrics != nullptr ? *options.metrics : unread, broker);
   std::string said;
-  const auto say = [&](LogLevel level, const std::string& line) {
-    if (line != said) options.log({.level = level, .message = line});
+  const auto say = [&](LogLevel level, const std::string& event, const std::string& line,
+                       std::vector<LogField> fields = {}) {
+    if (line != said)
+      options.log({.level = level, .event = event, .message = line, .fields = std::move(fields)});
     said = line;
   };
   for (bool first = true; !stopped(); first = false) {
     const auto floor = store.fence();
     if (!floor && first) return std::unexpected(floor.error());
     queue::Lead lead(broker);
+    const auto asked = Clock::now();
     const auto leads = floor ? lead.take(*floor) : std::unexpected(floor.error());
     if (!leads && first && leads.error().code != ErrorCode::kInfrastructure)
       return std::unexpected(leads.error());
     if (!leads || !*leads) {
-      if (leads) say(LogLevel::kInfo, "another coordinator leads; standing by");
-      if (!leads) say(LogLevel::kWarning, leads.error().message);
+      if (leads) say(LogLevel::kInfo, "standing_by", "another coordinator leads; standing by");
+      if (!leads) say(LogLevel::kWarning, "lead_unknown", leads.error().message);
       rest(kStandbyLooks);
       continue;
     }
     auto ready = store.take_fence(lead.token());
     if (ready) ready = lead.forget_evaluations();
     if (!ready) {
-      say(LogLevel::kWarning, ready.error().message);
+      say(LogLevel::kWarning, "lead_not_begun", ready.error().message);
       lead.resign();
       rest(kAfterFailure);
       continue;
     }
-    say(LogLevel::kInfo, fmt::format("leading, term {}", lead.token()));
-    Term(broker, lead, store, options, metrics).run();
+    say(LogLevel::kInfo, "leading", fmt::format("leading, term {}", lead.token()),
+        {{"term", lead.token()}});
+    Term(broker, lead, store, options, metrics, asked).run();
     lead.resign();
   }
   return {};

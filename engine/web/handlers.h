@@ -34,6 +34,9 @@ Answer points_api(Context& context, const Request& request, const Parts& parts);
 Answer jobs_api(Context& context, const Request& request, const Parts& parts);
 Answer job_api(Context& context, const Request& request, const Parts& parts);
 Answer openapi(Context& context, const Request& request, const Parts& parts);
+// server_metrics.cpp
+Answer metrics_text(Context& context, const Request& request, const Parts& parts);
+Answer healthz(Context& context, const Request& request, const Parts& parts);
 // events.cpp
 Answer run_events(Context& context, const Request& request, const Parts& parts);
 Answer jobs_events(Context& context, const Request& request, const Parts& parts);

@@ -99,8 +99,7 @@ TEST(Help, IsTheSameByEachWayAndKnowsNoTypesOfThisProgram) {
     static const std::regex types(R"(\b(U?INT|FLOAT|BOOLEAN)\b|--[a-z-]+ TEXT\b)");
     EXPECT_FALSE(std::regex_search(by_command.out, types)) << by_command.out;
     for (const std::string& line : lines_in(by_command.out)) {
-      const auto letters =
-          std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; });
+      const auto letters = std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; });
       EXPECT_LE(letters, 100) << line;
     }
   }
@@ -128,10 +127,11 @@ TEST(Version, SaysFromWhatTheProgramWasMade) {
     EXPECT_GE(document["formats"][format].get<int>(), 1) << format;
   EXPECT_TRUE(document["nvrtc"]["name"].get<std::string>().starts_with("NVRTC ")) << document;
   EXPECT_TRUE(std::filesystem::exists(document["nvrtc"]["path"].get<std::string>()));
-  EXPECT_TRUE(std::filesystem::exists(document["cuda_headers"].get<std::string>() + "/cuda_fp16.h"));
+  EXPECT_TRUE(
+      std::filesystem::exists(document["cuda_headers"].get<std::string>() + "/cuda_fp16.h"));
   const std::string text = hone({"version"}).out;
-  for (const std::string& part : {document["commit"].get<std::string>(),
-                                  document["compiler"].get<std::string>()})
+  for (const std::string& part :
+       {document["commit"].get<std::string>(), document["compiler"].get<std::string>()})
     EXPECT_NE(text.find(part), text.npos) << text;
 }
 
@@ -237,8 +237,7 @@ _hone
   };
   check(offer);
   EXPECT_EQ(offer("hone export --format=to"), Offers{"torch"});
-  EXPECT_EQ(offer("hone export --format="),
-            (Offers{"cu", "cupy", "hpp", "json", "plan", "torch"}));
+  EXPECT_EQ(offer("hone export --format="), (Offers{"cu", "cupy", "hpp", "json", "plan", "torch"}));
   // Every command and every option, none else.
   for (const std::string& command : commands()) {
     Offers wanted;
@@ -251,7 +250,8 @@ TEST_F(Completion, OfZsh) {
   if (!there("zsh")) GTEST_SKIP() << "zsh is not installed";
   (void)script_of("zsh", "_hone");
   check([&](const std::string& line) {
-    return run_in({"zsh", "-f", HONE_SOURCE_DIR "/tests/e2e/completion.zsh", folder_.file(""), line});
+    return run_in(
+        {"zsh", "-f", HONE_SOURCE_DIR "/tests/e2e/completion.zsh", folder_.file(""), line});
   });
 }
 
@@ -259,7 +259,8 @@ TEST_F(Completion, OfFish) {
   if (!there("fish")) GTEST_SKIP() << "fish is not installed";
   const std::string script = script_of("fish", "hone.fish");
   check([&](const std::string& line) {
-    return run_in({"fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, line});
+    return run_in(
+        {"fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, line});
   });
 }
 

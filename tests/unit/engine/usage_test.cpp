@@ -89,9 +89,11 @@ TEST_F(Usage, NamesMistakesInTheirOrder) {
         Words{"show", "--", "--levle"}, Words{"db", "backup", "x"}, Words{"db", "check"},
         Words{"--help"}, Words{"shwo", "--help"}})
     EXPECT_EQ(mistake(good), "") << good.back();
-  EXPECT_EQ(mistake({"show", "--levle", "4", "3f", "more"}),
-            "'show' has no option --levle; did you mean --level? `hone help show` lists its options");
-  EXPECT_EQ(mistake({"show", "3f", "--output"}), "--output needs a value, FILE; `hone help show` says which");
+  EXPECT_EQ(
+      mistake({"show", "--levle", "4", "3f", "more"}),
+      "'show' has no option --levle; did you mean --level? `hone help show` lists its options");
+  EXPECT_EQ(mistake({"show", "3f", "--output"}),
+            "--output needs a value, FILE; `hone help show` says which");
   EXPECT_EQ(mistake({"db"}), "a command is missing; `hone help db` lists them");
   EXPECT_EQ(mistake({"db", "chekc"}),
             "there is no command 'db chekc'; did you mean 'check'? `hone help db` lists them");
