@@ -164,6 +164,9 @@ struct DaemonOptions {
   std::string metrics_address;  ///< "127.0.0.1:9400"; empty: nowhere
   std::string log_format = "text", log_level = "info";
   void add_to(CLI::App& app);
+  /// Those of the log alone. Where log_format is "plain" before, that is the default and a choice:
+  /// messages as other commands write them.
+  void add_log_to(CLI::App& app);
   /// Fills in the component. Thread-safe.
   [[nodiscard]] Log log(const std::string& component) const;
   /// Null where no address was given.

@@ -9,6 +9,12 @@ namespace hone::cli {
 namespace {
 
 constexpr std::size_t kMostTold = 1000;  // lines that are remembered
+constexpr const char* kPlain = "plain";
+
+std::string line_of(const LogEvent& event, const std::string& format) {
+  if (format == kPlain) return "hone: " + event.message;
+  return format == "json" ? json_line(event) : text_line(event);
+}
 
 }  // namespace
 
@@ -31,10 +37,21 @@ void DaemonOptions::add_to(CLI::App& app) {
          "--metrics", metrics_address,
          "Serve metrics for Prometheus at http://HOST:PORT/metrics, and /healthz; default: nowhere")
       ->type_name("HOST:PORT");
-  app.add_option("--log-format", log_format,
-                 "How the log is written: text, or json with one object per line")
+  add_log_to(app);
+}
+
+void DaemonOptions::add_log_to(CLI::App& app) {
+  std::vector<std::string> formats = {"text", "json"};
+  std::string help = "How the log is written: text, or json with one object per line";
+  if (log_format == kPlain) {
+    formats.insert(formats.begin(), kPlain);
+    help =
+        "How the log is written: plain, for people; text, with time and event; or json with one "
+        "object per line";
+  }
+  app.add_option("--log-format", log_format, help)
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(CLI::IsMember(formats))
       ->capture_default_str();
   app.add_option(
          "--log-level", log_level,
@@ -46,16 +63,16 @@ void DaemonOptions::add_to(CLI::App& app) {
 }
 
 Log DaemonOptions::log(const std::string& component) const {
-  return [component, json = log_format == "json",
-          least = parse_log_level(log_level).value_or(LogLevel::kInfo),
-          mutex = std::make_shared<std::mutex>()](const LogEvent& event) {
-    if (event.level < least) return;
-    LogEvent complete = event;
-    complete.component = component;
-    const std::string line = (json ? json_line(complete) : text_line(complete)) + '\n';
-    const std::lock_guard lock(*mutex);
-    (void)std::fwrite(line.data(), 1, line.size(), stderr);  // a full disk ends no daemon
-  };
+  return
+      [component, format = log_format, least = parse_log_level(log_level).value_or(LogLevel::kInfo),
+       mutex = std::make_shared<std::mutex>()](const LogEvent& event) {
+        if (event.level < least) return;
+        LogEvent complete = event;
+        complete.component = component;
+        const std::string line = line_of(complete, format) + '\n';
+        const std::lock_guard lock(*mutex);
+        (void)std::fwrite(line.data(), 1, line.size(), stderr);  // a full disk ends no daemon
+      };
 }
 
 Result<std::unique_ptr<MetricsServer>> DaemonOptions::serve(Metrics& metrics,

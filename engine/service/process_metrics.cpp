@@ -70,8 +70,7 @@ void show_process(Metrics& metrics) {
   const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
   const auto user = stat_number(fields, 14), system = stat_number(fields, 15);
   if (user && system) metrics.set("process_cpu_seconds_total", {}, (*user + *system) / ticks);
-  if (const auto threads = stat_number(fields, 20))
-    metrics.set("process_threads", {}, *threads);
+  if (const auto threads = stat_number(fields, 20)) metrics.set("process_threads", {}, *threads);
   const auto started = stat_number(fields, 22), boot = boot_time();
   if (started && boot) metrics.set("process_start_time_seconds", {}, *boot + *started / ticks);
   if (const auto bytes = stat_number(fields, 23))

@@ -35,15 +35,16 @@ ServerMetrics::ServerMetrics(queue::Broker* broker, const std::atomic<int>& stre
                              request_seconds());
   metrics_.declare_gauge("hone_http_streams", "Streams of events that are open");
   if (broker_ != nullptr)
-    metrics_.declare_gauge("hone_redis_reachable", "1 where the server answers, 0 where it does not");
+    metrics_.declare_gauge("hone_redis_reachable",
+                           "1 where the server answers, 0 where it does not");
 }
 
 void ServerMetrics::answered(std::string_view method, std::string_view pattern, int status,
                              double seconds) {
   const std::string route = pattern.empty() ? "other" : std::string(pattern);
-  metrics_.add("hone_http_requests_total", {{"code", fmt::format("{}", status)},
-                                            {"method", method_label(method)},
-                                            {"route", route}});
+  metrics_.add(
+      "hone_http_requests_total",
+      {{"code", fmt::format("{}", status)}, {"method", method_label(method)}, {"route", route}});
   metrics_.observe("hone_http_request_seconds", {}, seconds);
 }
 

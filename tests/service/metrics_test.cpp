@@ -21,6 +21,7 @@
 
 #include "candidates/verdict.h"
 #include "engine/queue/log_event.h"
+#include "engine/service/job_runner.h"
 #include "engine/service/metrics_server.h"
 #include "tests/e2e/process.h"
 #include "tests/service/daemon.h"
@@ -603,6 +604,54 @@ TEST(Metrics, WhoCannotKnowDoesNotLeadAndWorkersSayThatTheServerIsLost) {
   for (int i = 0; i < 200 && worker.log().find("worker_waits") == std::string::npos; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_NE(worker.log().find("\"event\":\"worker_waits\""), std::string::npos) << worker.log();
+  quiet.signal(SIGKILL);  // the other one is to have all the work
+  const auto job = hone({"submit", HONE_SOURCE_DIR "/baselines/vector_add/vector_add.cu", "--arch",
+                         "emu:sm_90", "--budget", "3", "--wait", "--redis", server.url_text()});
+  EXPECT_EQ(job.status, 0) << job.err << coordinator.log();
+  EXPECT_NE(worker.log().find("\"event\":\"worker_works\""), std::string::npos) << worker.log();
+}
+
+TEST(LogLines, OfAFinalStageAreAsManyForManyFinalists) {
+  std::map<LogLevel, int> lines;
+  std::string warning;
+  const Log log = [&](const LogEvent& event) {
+    ++lines[event.level];
+    if (event.level != LogLevel::kWarning) return;
+    warning = text_line(event).substr(24);
+  };
+  log_finals(log, {}, "a-1", "emu:sm_90");
+  EXPECT_TRUE(lines.empty());
+  log_finals(log, {"the first", "another", "one more"}, "a-1", "emu:sm_90");
+  EXPECT_EQ(lines, (std::map<LogLevel, int>{{LogLevel::kDebug, 3}, {LogLevel::kWarning, 1}}));
+  EXPECT_EQ(warning,
+            " warning 3 warnings of the final stage, the first: the first job=a-1 "
+            "pool=emu:sm_90 warnings=3 event=final_stage_warnings");
+  log_finals(log, {"only one"}, "a-1", "");
+  EXPECT_EQ(warning, " warning only one job=a-1 warnings=1 event=final_stage_warnings");
+}
+
+TEST(LogLines, OfServeAreForPeopleUnlessAsked) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(hone({"optimize", HONE_SOURCE_DIR "/baselines/vector_add/vector_add.cu", "--device",
+                  "emu:sm_90", "--budget", "1", "--quiet", "--db", folder.file("hone.db")})
+                .status,
+            0);
+  const auto serve = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"serve", "--port", "0", "--db", folder.file("hone.db")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  const test::Daemon plain(serve({}));
+  const std::string url = "http://127.0.0.1:" + std::to_string(serve_port(plain)) + "/";
+  EXPECT_EQ(plain.log(), "hone: " + url + " (Ctrl-C ends it)\n");
+  const test::Daemon json(serve({"--log-format", "json"}));
+  const int port = serve_port(json);
+  const auto event = nlohmann::json::parse(json.log(), nullptr, false);
+  EXPECT_EQ(event["event"], "serve_ready") << json.log();
+  EXPECT_EQ(event["component"], "serve");
+  EXPECT_EQ(event["url"], "http://127.0.0.1:" + std::to_string(port) + "/");
+  // Without a queue there is nothing to say of one.
+  EXPECT_EQ(Page(body(get(port, "/metrics"))).value("hone_redis_reachable"), -1);
 }
 
 TEST(Metrics, ABadAddressIsAClearError) {
