@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs an unpacked package: programs and their libraries in /opt/hone, `hone` on the path, units
-# for systemd where it is there. Usage, as root: ./install.sh [--root DIR] (DIR: for images and tests)
+# Installs an unpacked package: programs and their libraries in /opt/hone, `hone` on the path, its man page and completions
+# beside it in /usr/local/share, units for systemd where it is there. Usage, as root: ./install.sh [--root DIR] (DIR: for images and tests)
 # Run again, it replaces the programs and keeps /etc/hone.
 set -euo pipefail
 root=""
@@ -11,7 +11,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 cd "$(dirname "$0")"
-for needed in bin/hone bin/hone-runner bin/hone-sandbox lib include systemd; do
+for needed in bin/hone bin/hone-runner bin/hone-sandbox lib include share systemd; do
   [ -e "$needed" ] || { echo "install: there is no $needed beside this script: run it in the unpacked package" >&2; exit 2; }
 done
 if [ -z "$root" ] && [ "$(id -u)" != 0 ]; then
@@ -22,12 +22,17 @@ fi
 new=$root/opt/hone.new
 rm -rf "$new"
 mkdir -p "$new" "$root/usr/local/bin" "$root/etc/hone"
-cp -r bin lib include baselines LICENSE "$new/"
+cp -r bin lib include share baselines LICENSE "$new/"
 rm -rf "$root/opt/hone.old"
 [ ! -e "$root/opt/hone" ] || mv "$root/opt/hone" "$root/opt/hone.old"
 mv "$new" "$root/opt/hone"
 rm -rf "$root/opt/hone.old"
 ln -sfn /opt/hone/bin/hone "$root/usr/local/bin/hone"
+(cd share && find . -type f) | while read -r file; do
+  mkdir -p "$root/usr/local/share/$(dirname "$file")"
+  # A link: the next version's is found by it, too.
+  ln -sfn "/opt/hone/share/${file#./}" "$root/usr/local/share/$file"
+done
 
 for daemon in worker coordinator serve; do
   file=$root/etc/hone/$daemon.env

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a self-contained folder: stripped binaries in bin/, the shared libraries they need and the launch
-# library in lib/, the latter's header in include/, the baselines, units for systemd and a script that installs it all; and beside it the same as a
-# tarball, OUTPUT_DIR.tar.xz. Usage: scripts/package.sh BUILD_DIR OUTPUT_DIR
+# library in lib/, the latter's header in include/, the man page and completions in share/, the baselines, units for
+# systemd and a script that installs it all; and beside it the same as a tarball, OUTPUT_DIR.tar.xz. Usage: scripts/package.sh BUILD_DIR OUTPUT_DIR
 set -euo pipefail
 build=$1 out=$2
 rm -rf "$out"
@@ -17,6 +17,7 @@ for binary in hone hone-runner hone-sandbox; do
 done
 strip --strip-unneeded -o "$out/lib/libhone_launch.so" "$build/lib/libhone_launch.so"
 cp candidates/launch/hone_launch.h "$out/include/"
+scripts/share.sh "$build/bin/hone" "$out/share"
 cp -r baselines LICENSE scripts/install.sh scripts/systemd "$out/"
 # What a worker needs and no more: the tests stay out of the tarball.
 tar -C "$(dirname "$out")" --owner=0 --group=0 --sort=name -c "$(basename "$out")" |

@@ -240,6 +240,8 @@ std::unique_ptr<Store::Impl> Store::open_unwritable(const std::filesystem::path&
   return impl;
 }
 
+int Store::format_version() { return store_detail::latest_version(); }
+
 Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& path,
                                            const StoreOptions& options) {
   const auto failed = [&path](std::string_view text) {

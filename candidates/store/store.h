@@ -304,6 +304,8 @@ class Store {
 
   /// $XDG_DATA_HOME/hone/hone.db, or ~/.local/share/hone/hone.db.
   [[nodiscard]] static std::filesystem::path default_path();
+  /// The version of the files that this program writes; it migrates older ones (FORMAT.md).
+  [[nodiscard]] static int format_version();
 
   [[nodiscard]] Result<void> put_task(const Task& task);
   /// A search run: groups evaluations. Returns its id.

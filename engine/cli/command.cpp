@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -154,6 +155,7 @@ void add_sandbox_option(CLI::App& app, sandbox::Mode& mode) {
          "sandbox, or an error), best-effort (every layer that this machine grants; `hone doctor` "
          "lists them), off (for debugging only)")
       ->type_name("MODE")
+      ->check(CLI::IsMember({"strict", "best-effort", "off"}))
       ->default_str(std::string(to_string(mode)));
 }
 
@@ -228,7 +230,7 @@ Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task, M
 
 void DatabaseOptions::add_to(CLI::App& app) {
   app.add_option("--db", path,
-                 fmt::format("The results database; default: {}", Store::default_path().string()))
+                 "The results database; default: hone/hone.db in $XDG_DATA_HOME or ~/.local/share")
       ->type_name("FILE");
 }
 
@@ -287,6 +289,13 @@ std::string shell_word(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
+}
+
+bool colours_by_default() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && (no_color == nullptr || *no_color == '\0') &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
 std::string format_time(double time_us) { return results::time_text(time_us); }

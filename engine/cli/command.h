@@ -73,6 +73,10 @@ Registration add_import(CLI::App& root);
 [[nodiscard]] Registration add_worker(CLI::App& root);
 [[nodiscard]] Registration add_workers(CLI::App& root);
 [[nodiscard]] Registration add_serve(CLI::App& root);
+[[nodiscard]] Registration add_completion(CLI::App& root);
+[[nodiscard]] Registration add_man(CLI::App& root);
+[[nodiscard]] Registration add_version(CLI::App& root);
+[[nodiscard]] Registration add_help(CLI::App& root);
 
 /// Options for commands that evaluate.
 struct DeviceOptions {
@@ -156,16 +160,22 @@ struct RedisOptions {
   /// What was given of them, to be repeated in a command that is printed for pasting: "" or
   /// " --redis redis://host --prefix x", without a password.
   [[nodiscard]] std::string as_typed() const;
-  /// `patience_s`: how long a call tries to reach a server that is away.
-  [[nodiscard]] Result<std::unique_ptr<queue::Broker>> open(double patience_s = 30) const;
+  /// `patience_s`: how long a call tries to reach a server that is away. `log`: is told, where
+  /// there is one, when the server is lost and when it is back.
+  [[nodiscard]] Result<std::unique_ptr<queue::Broker>> open(double patience_s = 30,
+                                                            const Log& log = {}) const;
 };
-/// Instead of warn_on_stderr, where there is a log.
+/// Instead of warn_on_stderr, where there is a log. The same line again is for debugging only: each
+/// search says anew what the sandbox does without.
 [[nodiscard]] std::function<void(const std::string&)> warn_in(const Log& log);
 /// Options of coordinator and worker: how they log, to stderr, and where their metrics are.
 struct DaemonOptions {
   std::string metrics_address;  ///< "127.0.0.1:9400"; empty: nowhere
-  std::string log_format = "text";
+  std::string log_format = "text", log_level = "info";
   void add_to(CLI::App& app);
+  /// Those of the log alone. Where log_format is "plain" before, that is the default and a choice:
+  /// messages as other commands write them.
+  void add_log_to(CLI::App& app);
   /// Fills in the component. Thread-safe.
   [[nodiscard]] Log log(const std::string& component) const;
   /// Null where no address was given.
@@ -182,6 +192,9 @@ struct DaemonOptions {
 
 /// As a shell takes it for one word: in quotes where it needs some.
 [[nodiscard]] std::string shell_word(const std::string& text);
+/// Whether stdout is to be coloured unless somebody says otherwise: a terminal that is not dumb,
+/// and no $NO_COLOR (no-color.org).
+[[nodiscard]] bool colours_by_default();
 
 /// "12.3 us", "4.56 ms"
 [[nodiscard]] std::string format_time(double time_us);

@@ -26,11 +26,13 @@ struct Options {
 
 void say(const Log& log, const llm::Client& client) {
   const llm::Settings& settings = client.endpoint().settings;
-  log({.level = LogLevel::kInfo,
+  const std::string name = llm::visible_line(settings.model, 100);
+  const auto tokens = settings.token_budget.value_or(0);
+  log({.event = "model_offered",
        .message = fmt::format(
-           "jobs may ask the language model {}: at most {} tokens{} each",
-           llm::visible_line(settings.model, 100), settings.token_budget.value_or(0),
-           settings.cost_budget ? " and " + llm::format_dollars(*settings.cost_budget) : "")});
+           "jobs may ask the language model {}: at most {} tokens{} each", name, tokens,
+           settings.cost_budget ? " and " + llm::format_dollars(*settings.cost_budget) : ""),
+       .fields = {{"model", name}, {"tokens", tokens}}});
 }
 
 int run(const Options& options) {
@@ -43,7 +45,7 @@ int run(const Options& options) {
   if (!server) return options.daemon.fail(log, server.error());
   auto store = options.database.open();
   if (!store) return options.daemon.fail(log, store.error());
-  const auto broker = options.redis.open(kPatience_s);
+  const auto broker = options.redis.open(kPatience_s, log);
   if (!broker) return options.daemon.fail(log, broker.error());
   CoordinatorOptions coordinator;
   coordinator.jobs_at_once = options.jobs;

@@ -76,7 +76,8 @@ int run(const Options& options) {
   const std::string diff = unified_diff(before, after, before_name, row->candidate.id);
   if (!options.common.json_on_stdout()) {
     const bool terminal = isatty(STDOUT_FILENO) != 0;
-    const bool colour = options.colour == "always" || (options.colour == "auto" && terminal);
+    const bool colour =
+        options.colour == "always" || (options.colour == "auto" && colours_by_default());
     const int width = columns();
     const bool beside =
         options.side_by_side || (!options.unified && terminal && width >= kWideEnough);
@@ -113,7 +114,7 @@ Registration add_diff(CLI::App& root) {
   app->add_flag("--unified,-u", options->unified, "Print a unified diff, as patch(1) takes it")
       ->excludes(beside);
   app->add_option("--color", options->colour,
-                  "When to print colours: auto (on a terminal), always or never")
+                  "When to print colours: auto (on a terminal, without $NO_COLOR), always or never")
       ->type_name("WHEN")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();

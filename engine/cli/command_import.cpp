@@ -208,6 +208,7 @@ Registration add_import(CLI::App& root) {
   app->add_option("--loops", options->cut.most_loops,
                   "With --parts: operations with loops in one part, at most (products, "
                   "convolutions, reductions)")
+      ->type_name("N")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   app->add_option(

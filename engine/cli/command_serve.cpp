@@ -16,7 +16,6 @@ namespace {
 constexpr double kQueuePatience_s = 2;  // a page should not wait for it
 
 struct Options {
-  Common common;
   DatabaseOptions database;
   RedisOptions redis;
   std::string listen = "127.0.0.1:8080";
@@ -24,52 +23,56 @@ struct Options {
   bool allow_submit = false;
   std::string token_file;
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
+  DaemonOptions daemon{.log_format = "plain"};
 };
 
 int run(const Options& options) {
-  const Common& common = options.common;
+  const Log log = options.daemon.log("serve");
+  const auto failed = [&](const Error& error) { return options.daemon.fail(log, error); };
   web::ServerOptions server_options;
   server_options.listen = options.listen;
   if (options.port >= 0) server_options.listen = fmt::format("127.0.0.1:{}", options.port);
   server_options.database = options.database.path.empty()
                                 ? Store::default_path()
                                 : std::filesystem::path(options.database.path);
-  server_options.warn = warn_on_stderr;
+  server_options.warn = [log](const std::string& line) {
+    log({.level = LogLevel::kWarning, .event = "serve_warns", .message = line});
+  };
   // No queue unless somebody names one: most have a database only.
   const char* environment = std::getenv("HONE_REDIS");
   std::unique_ptr<queue::Broker> broker;
   if (!options.redis.url.empty() || (environment != nullptr && *environment != '\0')) {
-    auto opened = options.redis.open(kQueuePatience_s);
-    if (!opened) return common.fail(opened.error());
+    auto opened = options.redis.open(kQueuePatience_s, log);
+    if (!opened) return failed(opened.error());
     broker = std::move(*opened);
     server_options.broker = broker.get();
   }
   if (options.allow_submit) {
     if (broker == nullptr)
-      return common.fail({ErrorCode::kInvalidInput, "--allow-submit needs a queue: --redis URL"});
+      return failed({ErrorCode::kInvalidInput, "--allow-submit needs a queue: --redis URL"});
     if (options.token_file.empty())
-      return common.fail(
-          {ErrorCode::kInvalidInput,
-           "--allow-submit needs --token-file FILE: who has what is in it may submit"});
+      return failed({ErrorCode::kInvalidInput,
+                     "--allow-submit needs --token-file FILE: who has what is in it may submit"});
     auto token = web::read_token(options.token_file);
-    if (!token) return common.fail(token.error());
+    if (!token) return failed(token.error());
     server_options.token = std::move(*token);
   } else if (!options.token_file.empty()) {
-    return common.fail({ErrorCode::kInvalidInput, "--token-file is for --allow-submit"});
+    return failed({ErrorCode::kInvalidInput, "--token-file is for --allow-submit"});
   }
-  if (const auto there = options.database.open_existing(); !there)
-    return common.fail(there.error());
-  const auto rewriting = open_rewriting(options.sandbox, options.database.missing_layers());
+  if (const auto there = options.database.open_existing(); !there) return failed(there.error());
+  const auto rewriting =
+      open_rewriting(options.sandbox, options.database.missing_layers(), warn_in(log));
   server_options.rewriting = rewriting.get();
   const auto& stop = watch_interrupts();
   const auto server = web::Server::open(std::move(server_options));
-  if (!server) return common.fail(server.error());
-  fmt::print(stderr, "hone: {} (Ctrl-C ends it)\n", (*server)->url());
+  if (!server) return failed(server.error());
+  const std::string& url = (*server)->url();
+  log({.event = "serve_ready", .message = url + " (Ctrl-C ends it)", .fields = {{"url", url}}});
   if (!(*server)->on_loopback())
-    fmt::print(stderr,
-               "hone: {} is open to other machines, without TLS: whoever is on the way reads what "
-               "is sent, the token too\n",
-               (*server)->url());
+    log({.level = LogLevel::kWarning,
+         .event = "serve_open",
+         .message = url + " is open to other machines, without TLS: whoever is on the way reads "
+                          "what is sent, the token too"});
   while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   rewriting->cancel();
   return kDone;
@@ -98,6 +101,7 @@ Registration add_serve(CLI::App& root) {
                   "A file that only you may read, with the token in its first line")
       ->type_name("FILE");
   add_sandbox_option(*app, options->sandbox);
+  options->daemon.add_log_to(*app);
   return {app, [options] { return run(*options); }};
 }
 

@@ -112,6 +112,7 @@ Registration add_submit(CLI::App& root) {
   app->add_flag("--wait", options->wait,
                 "Show the job's progress until it ends, as `hone watch` does");
   app->add_option("--owner", options->submission.owner, "Who submits, for other people to read")
+      ->type_name("NAME")
       ->capture_default_str();
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

@@ -14,6 +14,8 @@ namespace hone::cli {
 namespace worker_command {
 namespace {
 
+constexpr double kPatience_s = 30;  // of a call with a server that is away
+
 struct Options {
   RedisOptions redis;
   DaemonOptions daemon;
@@ -84,7 +86,7 @@ int run(const Options& options) {
   Metrics metrics;
   const auto server = options.daemon.serve(metrics, log);
   if (!server) return options.daemon.fail(log, server.error());
-  const auto broker = options.redis.open();
+  const auto broker = options.redis.open(kPatience_s, log);
   if (!broker) return options.daemon.fail(log, broker.error());
   auto devices = open_devices(options, log);
   if (!devices) return options.daemon.fail(log, devices.error());
@@ -102,9 +104,11 @@ int run(const Options& options) {
         device.evaluator->use_ceilings(*ceilings);
       } else {
         log({.level = LogLevel::kWarning,
+             .event = "ceilings_unmeasured",
              .message = "the device's ceilings were not measured, so the roof is the driver's "
                         "word: " +
-                        ceilings.error().message});
+                        ceilings.error().message,
+             .fields = {{"device", device.spec.text()}}});
       }
     }
     // A GPU has candidates compiled and checked ahead; an emulated one is the cores themselves.

@@ -7,8 +7,11 @@
 #include <thread>
 
 #include "engine/cli/run.h"
+#include "engine/results/build_info.h"
 #include "engine/rewriting/serve_rewriting.h"
 #include "evaluator/runner/list_files.h"
+
+extern const char* const kHoneCommit;  // scripts/commit.cmake
 
 namespace {
 
@@ -27,6 +30,7 @@ int run(int argc, char** argv) {
   if (argc == 2 && argv[1] == hone::kRewriteMode) return hone::serve_rewriting();
   if (argc == 3 && std::string_view(argv[1]) == "files" && argv[2] == hone::kRewriteMode)
     return hone::runner::list_files(hone::kRewriteMode);
+  hone::set_build_commit(kHoneCommit);
   hone::set_thread_stacks(kStack);
   // Programs and messages may be megabytes, in many threads: back to the system with each.
   mallopt(M_MMAP_THRESHOLD, kLargeBlock);

@@ -1,4 +1,6 @@
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "engine/cli/command.h"
@@ -14,7 +16,7 @@ void RedisOptions::add_to(CLI::App& app, const std::string& otherwise) {
       ->type_name("URL");
   app.add_option("--prefix", prefix,
                  "What all keys on the server begin with, so that several services may share it")
-      ->type_name("TEXT")
+      ->type_name("NAME")
       ->capture_default_str();
 }
 
@@ -34,7 +36,7 @@ std::string RedisOptions::as_typed() const {
   return out;
 }
 
-Result<std::unique_ptr<queue::Broker>> RedisOptions::open(double patience_s) const {
+Result<std::unique_ptr<queue::Broker>> RedisOptions::open(double patience_s, const Log& log) const {
   const char* environment = std::getenv("HONE_REDIS");
   const std::string text = !url.empty() ? url
                            : environment != nullptr && *environment != '\0'
@@ -46,6 +48,17 @@ Result<std::unique_ptr<queue::Broker>> RedisOptions::open(double patience_s) con
     return invalid("--prefix: letters, digits and . _ : - only, 80 at most");
   RedisClientOptions options;
   options.deadline_s = patience_s;
+  if (log) {
+    options.on_change = [log](const RedisChange& change) {
+      if (!change.reachable)
+        return log({.level = LogLevel::kWarning,
+                    .event = "redis_lost",
+                    .message = "Redis is lost, and tried again: " + change.why});
+      log({.event = "redis_back",
+           .message = fmt::format("Redis answers again, after {:.1f} s", change.away_s),
+           .fields = {{"away_s", change.away_s}}});
+    };
+  }
   auto client = RedisClient::open(std::move(*parsed), options);
   if (!client) return std::unexpected(client.error());
   return std::make_unique<queue::Broker>(std::shared_ptr<RedisClient>(std::move(*client)), prefix);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "engine/queue/scripts.h"
 #include "evaluator/protocol/channel.h"
@@ -158,6 +159,21 @@ Result<void> Broker::report(const WorkerMessage& worker, double ttl_s) {
   for (const RedisReply& reply : *replies)
     if (reply.is_error()) return std::unexpected(reply.as_error("cannot register the worker"));
   return {};
+}
+
+Result<std::int64_t> Broker::server_time() {
+  const auto reply = redis_->call({"TIME"}, kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->is_error()) return std::unexpected(reply->as_error("cannot ask for the time"));
+  std::int64_t parts[2] = {};  // seconds and microseconds
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto part = reply->at(i);
+    if (!part) return std::unexpected(part.error());
+    const auto text = (*part)->as_string();
+    if (!text) return std::unexpected(text.error());
+    parts[i] = std::atoll(std::string(*text).c_str());
+  }
+  return 1000 * parts[0] + parts[1] / 1000;
 }
 
 Result<void> Broker::leave(const std::string& worker) {

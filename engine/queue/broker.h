@@ -116,6 +116,9 @@ class Broker {
   /// Is it among the dead letters still?
   [[nodiscard]] Result<bool> is_dead(const std::string& entry);
 
+  /// The server's clock: Unix time [ms].
+  [[nodiscard]] Result<std::int64_t> server_time();
+
   [[nodiscard]] RedisClient& redis() { return *redis_; }
   [[nodiscard]] const Keys& keys() const { return keys_; }
 

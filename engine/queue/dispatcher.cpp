@@ -128,6 +128,7 @@ class Dispatcher::Lane final : public SearchQueue {
     // Workers leave out what is no longer open; what they are at, they finish for nobody.
     if (const auto dropped = owner_.lead_.drop(open); !dropped && !owner_.lead_.deposed())
       owner_.log_({.level = LogLevel::kWarning,
+                   .event = "work_not_taken_back",
                    .message = "work was not taken back: " + dropped.error().message,
                    .job = job_,
                    .pool = pool_});
@@ -314,6 +315,7 @@ void Dispatcher::hand_out(const std::stop_token& stopping) {
       // The audit finds what has not arrived.
       if (lead_.deposed()) return;
       log_({.level = LogLevel::kWarning,
+            .event = "work_not_given",
             .message = "work was not handed out: " + given.error().message,
             .worker = worker,
             .pool = pool});
@@ -360,6 +362,7 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
   if (!wrong.empty()) {
     ++counts_.refused;
     log_({.level = LogLevel::kWarning,
+          .event = "answer_refused",
           .message = "an answer is refused: " + wrong,
           .job = lane.job_,
           .evaluation = answer.id,
@@ -408,6 +411,7 @@ void Dispatcher::collect(const std::stop_token& stopping) {
     if (!answers) {
       if (stopping.stop_requested()) return;
       log_({.level = LogLevel::kWarning,
+            .event = "results_unread",
             .message = "results were not read: " + answers.error().message});
       std::this_thread::sleep_for(milliseconds(100));
       continue;
@@ -415,6 +419,7 @@ void Dispatcher::collect(const std::stop_token& stopping) {
     for (const auto& answer : *answers) take_answer(answer);
     if (const auto taken = lead_.taken(*answers); !taken)
       log_({.level = LogLevel::kWarning,
+            .event = "results_not_deleted",
             .message = "results were not deleted: " + taken.error().message});
     if (Clock::now() - audited_ > kAuditEvery) audit();
   }
@@ -454,6 +459,7 @@ void Dispatcher::audit() {
     waiting_for_.erase(found);
     if (std::ranges::find(overdue, id) != overdue.end()) {
       log_({.level = LogLevel::kWarning,
+            .event = "answer_overdue",
             .message = "no answer for very long",
             .job = lane.job_,
             .evaluation = id,

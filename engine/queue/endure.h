@@ -20,7 +20,7 @@ void endure(const std::stop_token& stopping, const Log& log, const Body& body) {
       body();
       return;
     } catch (const std::exception& e) {
-      log({.level = LogLevel::kError, .message = e.what()});
+      log({.level = LogLevel::kError, .event = "thread_failed", .message = e.what()});
       for (int i = 0; i < 20 && !stopping.stop_requested(); ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }

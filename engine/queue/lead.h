@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,7 +20,7 @@
 namespace hone::queue {
 
 inline constexpr double kLeadershipTtl_s = 5;
-inline constexpr double kSaidTtl_s = 15;                ///< of set_trouble(), set_language_model()
+inline constexpr double kSaidTtl_s = 15;               ///< of set_trouble(), set_language_model()
 inline constexpr int kMostAnswers = 256;               ///< that answers() gives at once
 inline constexpr double kJobKept_s = 7 * 24 * 3600.0;  ///< after its end
 
@@ -28,6 +29,8 @@ struct QueuedJob {
   std::string entry;
   std::string id;
   int priority = 0;
+  /// By the server's clock: the first part of the entry's id. Unix time [ms].
+  [[nodiscard]] std::int64_t queued_at() const { return std::atoll(entry.c_str()); }
 };
 
 class Lead {

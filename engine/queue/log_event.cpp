@@ -58,7 +58,7 @@ std::string shown(const std::string& text, std::string_view also_unsafe) {
 }
 
 template <class Function>
-void for_each_field(const LogEvent& event, const Function& function) {
+void for_each_id(const LogEvent& event, const Function& function) {
   const std::pair<const char*, const std::string&> fields[] = {{"job", event.job},
                                                                {"evaluation", event.evaluation},
                                                                {"worker", event.worker},
@@ -67,10 +67,18 @@ void for_each_field(const LogEvent& event, const Function& function) {
     if (!value.empty()) function(key, value);
 }
 
+std::string text_of(const LogField& field) {
+  if (const auto* text = std::get_if<std::string>(&field.value)) return *text;
+  if (const auto* whole = std::get_if<std::int64_t>(&field.value)) return fmt::format("{}", *whole);
+  return fmt::format("{:.6g}", std::get<double>(field.value));
+}
+
 }  // namespace
 
 std::string_view to_string(LogLevel level) {
   switch (level) {
+    case LogLevel::kDebug:
+      return "debug";
     case LogLevel::kInfo:
       return "info";
     case LogLevel::kWarning:
@@ -81,6 +89,13 @@ std::string_view to_string(LogLevel level) {
   return "error";
 }
 
+std::optional<LogLevel> parse_log_level(std::string_view name) {
+  for (const LogLevel level :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError})
+    if (name == to_string(level)) return level;
+  return std::nullopt;
+}
+
 std::string text_line(const LogEvent& event) {
   std::string line =
       fmt::format("{} {} {}", time_of(event), to_string(event.level), shown(event.message, "="));
@@ -88,7 +103,9 @@ std::string text_line(const LogEvent& event) {
     line += fmt::format(" {}={}", key, shown(value, "= "));
   };
   if (!event.component.empty()) add("component", event.component);
-  for_each_field(event, add);
+  for_each_id(event, add);
+  for (const LogField& field : event.fields) add(field.name.c_str(), text_of(field));
+  if (!event.event.empty()) add("event", event.event);
   return line;
 }
 
@@ -96,8 +113,12 @@ std::string json_line(const LogEvent& event) {
   Json line = {{"time", time_of(event)},
                {"level", to_string(event.level)},
                {"component", event.component},
+               {"event", event.event},
                {"message", event.message}};
-  for_each_field(event, [&](const char* key, const std::string& value) { line[key] = value; });
+  for_each_id(event, [&](const char* key, const std::string& value) { line[key] = value; });
+  for (const LogField& field : event.fields)
+    if (!line.contains(field.name))
+      std::visit([&](const auto& value) { line[field.name] = value; }, field.value);
   return line.dump(-1, ' ', true, kReplace);
 }
 

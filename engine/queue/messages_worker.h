@@ -52,5 +52,7 @@ struct ForeignWorker {
 /// The id of the set of devices that may stand in for each other: "sm_90:NVIDIA-H200"; of emulated
 /// ones "emu:sm_90", and "emu:sm_90:H100" with another profile than the architecture's first.
 [[nodiscard]] std::string pool_of(const DeviceInfo& info, bool modelled);
+/// What a job asks for to come to this pool: "sm_90" of "sm_90:NVIDIA-H200", "emu:sm_90".
+[[nodiscard]] std::string arch_of_pool(std::string_view pool);
 
 }  // namespace hone::queue

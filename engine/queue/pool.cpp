@@ -32,4 +32,10 @@ std::string pool_of(const DeviceInfo& info, bool modelled) {
   return fmt::format("emu:{}:{}", arch, profile);
 }
 
+std::string arch_of_pool(std::string_view pool) {
+  constexpr std::string_view kEmulated = "emu:";
+  const std::size_t from = pool.starts_with(kEmulated) ? kEmulated.size() : 0;
+  return std::string(pool.substr(0, pool.find(':', from)));
+}
+
 }  // namespace hone::queue

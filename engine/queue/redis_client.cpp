@@ -163,6 +163,21 @@ Result<std::vector<RedisReply>> RedisClient::attempt(const RedisRequest& request
   return replies;
 }
 
+void RedisClient::note(const Error* error) {
+  if (reachable_ == (error == nullptr)) return;
+  const std::lock_guard lock(change_);
+  if (reachable_ == (error == nullptr)) return;
+  reachable_ = error == nullptr;
+  RedisChange change{.reachable = reachable_};
+  if (error != nullptr) {
+    lost_at_ = Clock::now();
+    change.why = error->message;
+  } else {
+    change.away_s = Seconds(Clock::now() - lost_at_).count();
+  }
+  if (options_.on_change) options_.on_change(change);
+}
+
 Result<std::vector<RedisReply>> RedisClient::run(const RedisRequest& request,
                                                  const RedisCall& how) {
   if (request.commands() == 0) return std::vector<RedisReply>();
@@ -172,6 +187,7 @@ Result<std::vector<RedisReply>> RedisClient::run(const RedisRequest& request,
   while (true) {
     bool again = false;
     auto replies = attempt(request, how, backoff.left_s(), again);
+    if (replies || !stopped()) note(replies ? nullptr : &replies.error());
     if (replies) {
       const bool repeat = how.idempotent ? std::ranges::any_of(*replies, says_later)
                                          : std::ranges::all_of(*replies, says_later);

@@ -14,7 +14,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
@@ -30,11 +32,20 @@
 
 namespace hone {
 
+/// The server has become unreachable, or answers again.
+struct RedisChange {
+  bool reachable = false;
+  std::string why;    ///< of an unreachable one
+  double away_s = 0;  ///< of one that answers again: for how long it did not
+};
+
 struct RedisClientOptions {
   RedisConnectOptions connection;  ///< its stop flag ends every wait and call within 100 ms
   double deadline_s = 30;          ///< what a call may take in all, its tries and waits together
   double first_backoff_s = 0.05;
   double most_backoff_s = 2;
+  /// Called from whichever thread's call finds it out, one call at a time; it must not call back.
+  std::function<void(const RedisChange&)> on_change;
 };
 
 struct RedisCall {
@@ -83,6 +94,8 @@ class RedisClient {
 
   /// Connections opened so far, for tests and logs.
   [[nodiscard]] std::uint64_t connections_opened() const { return opened_; }
+  /// Whether the last try of any call got a reply; whatever the server said in it.
+  [[nodiscard]] bool reachable() const { return reachable_; }
   [[nodiscard]] const RedisUrl& url() const { return url_; }
 
  private:
@@ -96,12 +109,17 @@ class RedisClient {
                                                         bool& again);
   [[nodiscard]] std::unique_ptr<RedisConnection> take_idle();
   [[nodiscard]] bool stopped() const;
+  /// What a try has shown. `error`: null where it got its replies.
+  void note(const Error* error);
 
   const RedisUrl url_;
   const RedisClientOptions options_;
   std::atomic<std::uint64_t> opened_ = 0;
   std::mutex mutex_;
   std::vector<std::unique_ptr<RedisConnection>> idle_;  ///< guarded by mutex_
+  std::atomic<bool> reachable_ = true;
+  std::mutex change_;  ///< of changes of reachable_, and of lost_at_
+  std::chrono::steady_clock::time_point lost_at_;
 };
 
 }  // namespace hone

@@ -40,9 +40,10 @@ WorkerLink::WorkerLink(Broker& broker, std::string worker, std::string pool, int
         endure(stopping, log_, [&] { renew(stopping); });
       }) {}
 
-void WorkerLink::warn(const std::string& what, const std::string& job,
+void WorkerLink::warn(const std::string& event, const std::string& what, const std::string& job,
                       const std::string& evaluation, LogLevel level) {
   log_({.level = level,
+        .event = event,
         .message = what,
         .job = job,
         .evaluation = evaluation,
@@ -76,7 +77,8 @@ void WorkerLink::complete(Done done) {
   const ResultMessage result{piece.job, piece.id, worker_, std::move(done.evaluation)};
   auto message = encode(result);
   if (!message) {
-    warn("its result cannot be sent: " + message.error().message, piece.job, piece.id);
+    warn("result_unsendable", "its result cannot be sent: " + message.error().message, piece.job,
+         piece.id);
     message = encode(ResultMessage{piece.job, piece.id, worker_,
                                    fail(ErrorCode::kInfrastructure, message.error().message)});
   }
@@ -88,6 +90,7 @@ void WorkerLink::complete(Done done) {
   // Not sent, it stays pending, and another worker takes it in the end.
   if (!reply || reply->is_error())
     warn(
+        "result_lost",
         "its result is lost: " + (reply ? std::string(reply->error_text()) : reply.error().message),
         piece.job, piece.id);
   const std::lock_guard lock(mutex_);
@@ -152,7 +155,7 @@ void WorkerLink::bury(const std::string& stream, const StreamEntry& entry, const
   evaluation.detail = why;
   const auto work = work_from(entry.field("m"));
   const std::string job = work ? work->job : id.substr(0, id.find('.'));
-  warn("goes to the dead letters: " + why, job, id, LogLevel::kError);
+  warn("dead_letter", "goes to the dead letters: " + why, job, id, LogLevel::kError);
   const auto result = encode(ResultMessage{job, id, worker_, evaluation});
   if (!result) return;
   const auto& keys = broker_.keys();
@@ -161,7 +164,7 @@ void WorkerLink::bury(const std::string& stream, const StreamEntry& entry, const
   const auto reply =
       broker_.redis().script(scripts::kBury, Views{open, results, stream, dead},
                              Views{entry.entry, id, pool_, *result, why, now, most}, kRepeatable);
-  if (!reply) warn("was not buried: " + reply.error().message, job, id);
+  if (!reply) warn("dead_letter_unwritten", "was not buried: " + reply.error().message, job, id);
 }
 
 bool WorkerLink::has(const std::string& stream, const std::string& entry) {
@@ -182,7 +185,7 @@ void WorkerLink::accept(const Taken& taken, bool claimed) {
   }
   const auto answers = broker_.redis().pipeline(questions, kRepeatable);
   if (!answers) {
-    warn("work was not taken: " + answers.error().message);
+    warn("work_not_taken", "work was not taken: " + answers.error().message);
     return;  // it stays pending, and comes again
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -242,7 +245,7 @@ void WorkerLink::read(const std::stop_token& stopping) {
     heard = Clock::now();
     const auto failed = [&](const Error& error) {
       if (stopping.stop_requested()) return;
-      warn(error.message);
+      warn("work_unread", error.message);
       std::this_thread::sleep_for(milliseconds(200));
       heard = {};
     };
@@ -288,7 +291,8 @@ void WorkerLink::renew(const std::stop_token& stopping) {
       command.emplace_back("JUSTID");
     }
     const auto reply = broker_.redis().pipeline(commands, kRepeatable);
-    if (!reply && !words.empty()) warn("what is at work was not renewed: " + reply.error().message);
+    if (!reply && !words.empty())
+      warn("work_not_renewed", "what is at work was not renewed: " + reply.error().message);
   }
 }
 
@@ -300,7 +304,7 @@ void WorkerLink::hand_back(const std::vector<Piece>& pieces) {
     commands.push_back({"XCLAIM", piece.stream, kWorkersGroup, worker_, "0", piece.entry, "IDLE",
                         ms(1000 * kSilence_s), "RETRYCOUNT", "0", "JUSTID"});
   const auto reply = broker_.redis().pipeline(commands, kRepeatable);
-  if (!reply) warn("work was not handed back: " + reply.error().message);
+  if (!reply) warn("work_not_handed_back", "work was not handed back: " + reply.error().message);
 }
 
 void WorkerLink::drain() {

@@ -56,7 +56,7 @@ class WorkerLink final : public WorkerQueue {
   [[nodiscard]] bool has(const std::string& stream, const std::string& entry);
   void bury(const std::string& stream, const StreamEntry& entry, const std::string& why);
   void hand_back(const std::vector<Piece>& pieces);
-  void warn(const std::string& what, const std::string& job = "",
+  void warn(const std::string& event, const std::string& what, const std::string& job = "",
             const std::string& evaluation = "", LogLevel level = LogLevel::kWarning);
 
   Broker& broker_;

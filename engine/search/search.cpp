@@ -65,9 +65,15 @@ void SearchRun::report(Phase phase) const {
 
 }  // namespace search
 
-std::vector<std::string> SearchOutcome::all_warnings() const {
+std::vector<std::string> SearchOutcome::search_warnings() const {
   std::vector<std::string> all = warnings;
   all.insert(all.end(), llm_warnings.begin(), llm_warnings.end());
+  return all;
+}
+
+std::vector<std::string> SearchOutcome::all_warnings() const {
+  std::vector<std::string> all = search_warnings();
+  all.insert(all.end(), final_warnings.begin(), final_warnings.end());
   return all;
 }
 

@@ -94,9 +94,12 @@ struct SearchOutcome {
   results::ModelUse llm;
   double elapsed_s = 0;
   StopReason stop_reason = StopReason::kBudget;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;        ///< but those that follow
+  std::vector<std::string> final_warnings;  ///< of the final stage: up to one for each finalist
   /// They name the endpoint: for whoever runs the search, not for whoever had it run.
   std::vector<std::string> llm_warnings;
+  /// All but those of the final stage.
+  [[nodiscard]] std::vector<std::string> search_warnings() const;
   [[nodiscard]] std::vector<std::string> all_warnings() const;
 };
 

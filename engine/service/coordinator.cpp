@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -56,10 +57,12 @@ class ServerLooks {
     auto found = queue::concerns(*facts);
     for (const std::string& concern : found) {
       if (std::ranges::find(said_, concern) != said_.end()) continue;
-      log_({.level = LogLevel::kWarning, .message = concern});
+      log_({.level = LogLevel::kWarning, .event = "redis_not_durable", .message = concern});
     }
     if (found.empty() && !said_.empty())
-      log_({.level = LogLevel::kInfo, .message = "the Redis server keeps what it is told now"});
+      log_({.level = LogLevel::kInfo,
+            .event = "redis_durable",
+            .message = "the Redis server keeps what it is told now"});
     said_ = found;
     return found;
   }
@@ -76,12 +79,16 @@ class ServerLooks {
   std::vector<std::string> said_;
   Clock::time_point next_ = Clock::now() + kServerLooks;
 };
+constexpr auto kClockLooks = std::chrono::seconds(30);
+constexpr auto kTtl = milliseconds(static_cast<int>(1000 * queue::kLeadershipTtl_s));
 
 /// One term of leadership.
 class Term {
  public:
+  /// `asked`: when the lead was asked for that it has.
   Term(queue::Broker& broker, queue::Lead& lead, Store& store, const CoordinatorOptions& options,
-       CoordinatorMetrics& metrics, DatabaseWatch& database, ServerLooks& server)
+       CoordinatorMetrics& metrics, DatabaseWatch& database, ServerLooks& server,
+       Clock::time_point asked)
       : broker_(broker),
         lead_(lead),
         options_(options),
@@ -92,10 +99,11 @@ class Term {
         context_{lead,       dispatcher_, fleet_,        store,
                  database,   metrics,     options.model, options.open_rewriting,
                  options.log},
+        kept_(asked),
         store_(store),
         database_(database),
         server_(server) {
-    metrics.begin_term(dispatcher_, fleet_);
+    metrics.begin_term(dispatcher_, fleet_, [this] { return leads(); });
   }
   ~Term() { metrics_.end_term(); }
   Term(const Term&) = delete;
@@ -128,8 +136,8 @@ class Term {
   }
 
  private:
-  void warn(const std::string& what) const {
-    options_.log({.level = LogLevel::kWarning, .message = what});
+  void warn(const std::string& event, const std::string& what) const {
+    options_.log({.level = LogLevel::kWarning, .event = event, .message = what});
   }
 
   [[nodiscard]] bool ended() const {
@@ -140,7 +148,7 @@ class Term {
   bool settle() {
     const auto failed = [&](const Error& error) {
       if (!ended() && database_.trouble().empty() && error.message != unsettled_)
-        warn("what earlier leaders left is not settled yet: " + error.message);
+        warn("jobs_unsettled", "what earlier leaders left is not settled yet: " + error.message);
       unsettled_ = error.message;
       return false;
     };
@@ -193,7 +201,7 @@ class Term {
     }
     if (taken == 0) return;
     if (const auto done = store_.keep_jobs(kept); !done) {
-      if (!ended() && database_.trouble().empty()) warn(done.error().message);
+      if (!ended() && database_.trouble().empty()) warn("jobs_not_kept", done.error().message);
       return;
     }
     const auto end = unkept_.begin() + static_cast<std::ptrdiff_t>(taken);
@@ -214,25 +222,29 @@ class Term {
     if (fresh) {
       add(*fresh);
     } else if (!ended()) {
-      warn("jobs were not read: " + fresh.error().message);
+      warn("jobs_unread", "jobs were not read: " + fresh.error().message);
     }
   }
 
+  /// Its lock holds for certain: the server confirmed it within the time that it lasts.
+  [[nodiscard]] bool leads() const {
+    return !lost_ && !lead_.deposed() && Clock::now() - kept_.load() <= kTtl;
+  }
+
   void keep(const std::stop_token& stopping) {
-    const auto ttl = milliseconds(static_cast<int>(1000 * queue::kLeadershipTtl_s));
-    auto kept = Clock::now();
     while (!stopping.stop_requested() && !lost_) {
       const auto asked = Clock::now();
       const auto answer = lead_.keep();
-      if (answer && *answer) kept = asked;
+      if (answer && *answer) kept_ = asked;
       // Nobody may lead longer than its lock lasts, whatever the server says later.
-      if ((answer && !*answer) || Clock::now() - kept > ttl) {
+      if ((answer && !*answer) || !leads()) {
         lost_ = true;
-        warn(lead_.forgotten() ? "no longer the leader: the server knows of none, for it was "
-                                 "started again without what it held or did not hear of us"
-                               : "no longer the leader");
+        warn("lead_lost", lead_.forgotten()
+                              ? "no longer the leader: the server knows of none, for it was "
+                                "started again without what it held or did not hear of us"
+                              : "no longer the leader");
       }
-      std::this_thread::sleep_for(ttl / 10);
+      std::this_thread::sleep_for(kTtl / 10);
     }
   }
 
@@ -245,11 +257,15 @@ class Term {
     if (Clock::now() < next_look_) return;
     next_look_ = Clock::now() + kFleetLooks;
     if (const auto looked = fleet_.look(); !looked) {
-      if (!ended()) warn("workers were not read: " + looked.error().message);
+      if (!ended()) warn("workers_unread", "workers were not read: " + looked.error().message);
       return;
     }
     for (const auto& [pool, device] : fleet_.pools())
       dispatcher_.set_capacity(pool, device.capacity);
+    if (Clock::now() < next_time_) return;
+    next_time_ = Clock::now() + kClockLooks;
+    // Jobs were queued by the server's clock. A server that does not tell it has this one's.
+    if (const auto now = broker_.server_time()) ahead_ms_ = *now - queue::unix_ms();
   }
 
   void obey_cancellations() {
@@ -279,11 +295,12 @@ class Term {
     for (const auto& [entry, evaluation] : *wanted) {
       const bool handed_out = !evaluation.empty() && dispatcher_.put_back(evaluation);
       options_.log({.level = LogLevel::kInfo,
+                    .event = handed_out ? "dead_letter_put_back" : "dead_letter_kept",
                     .message = handed_out ? "is handed out again, a dead letter put back"
                                           : "a dead letter is not put back: its search has ended",
                     .evaluation = evaluation});
       if (const auto done = lead_.put_back_done(entry, handed_out); !done && !ended())
-        warn(done.error().message);
+        warn("dead_letter_unwritten", done.error().message);
     }
   }
 
@@ -326,6 +343,13 @@ class Term {
     jobs[queue::JobState::kQueued] = static_cast<int>(waiting_.size() + unkept_.size());
     for (const auto& job : running_) ++jobs[job->state()];
     metrics_.count_jobs(jobs);
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    for (const auto* jobs : {&unkept_, &waiting_})
+      for (const auto& job : *jobs) first = std::min(first, job.queued_at());
+    for (const auto& job : running_)
+      if (job->waiting()) first = std::min(first, job->queued_at());
+    const std::int64_t now = queue::unix_ms() + ahead_ms_;
+    metrics_.oldest_job(first < now ? static_cast<double>(now - first) / 1000 : 0);
   }
 
   queue::Broker& broker_;
@@ -336,6 +360,8 @@ class Term {
   queue::Dispatcher dispatcher_;
   const JobContext context_;
   std::atomic<bool> lost_ = false;
+  std::atomic<Clock::time_point> kept_;    ///< when the last renewal that was granted was asked for
+  std::int64_t ahead_ms_ = 0;              ///< the server's clock is, of this machine's
   std::vector<queue::QueuedJob> unkept_;   ///< not in the database yet; oldest first
   std::vector<queue::QueuedJob> waiting_;  ///< likewise, and in the database
   std::set<std::string> known_;            ///< waiting or running
@@ -348,7 +374,7 @@ class Term {
   std::string said_trouble_;  ///< to those who ask the server
   Clock::time_point next_look_ = Clock::now(), next_review_ = Clock::now(),
                     next_database_look_ = Clock::now(), next_trouble_ = Clock::now(),
-                    next_offer_ = Clock::now();
+                    next_offer_ = Clock::now(), next_time_ = Clock::now();
 };
 
 /// Where the server may lose jobs, the log says so; where that is `required` not to be, an error.
@@ -393,8 +419,10 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
   ServerLooks server(broker, options.log);
   if (auto durable = check_durable(server, options.require_durable); !durable) return durable;
   std::string said;
-  const auto say = [&](LogLevel level, const std::string& line) {
-    if (line != said) options.log({.level = level, .message = line});
+  const auto say = [&](LogLevel level, const std::string& event, const std::string& line,
+                       std::vector<LogField> fields = {}) {
+    if (line != said)
+      options.log({.level = level, .event = event, .message = line, .fields = std::move(fields)});
     said = line;
   };
   bool adopt = options.adopt_queue;
@@ -405,12 +433,13 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
     const auto floor = store.fence();
     if (!floor && first) return std::unexpected(floor.error());
     queue::Lead lead(broker);
+    const auto asked = Clock::now();
     const auto leads = floor ? lead.take(*floor) : std::unexpected(floor.error());
     if (!leads && first && leads.error().code != ErrorCode::kInfrastructure)
       return std::unexpected(leads.error());
     if (!leads || !*leads) {
-      if (leads) say(LogLevel::kInfo, "another coordinator leads; standing by");
-      if (!leads) say(LogLevel::kWarning, leads.error().message);
+      if (leads) say(LogLevel::kInfo, "standing_by", "another coordinator leads; standing by");
+      if (!leads) say(LogLevel::kWarning, "lead_unknown", leads.error().message);
       rest(kStandbyLooks);
       continue;
     }
@@ -418,13 +447,14 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
     if (!ready) {
       lead.resign();
       if (ready.error().code == ErrorCode::kInvalidInput) return ready;
-      say(LogLevel::kWarning, ready.error().message);
+      say(LogLevel::kWarning, "lead_not_begun", ready.error().message);
       rest(kAfterFailure);
       continue;
     }
     adopt = false;
-    say(LogLevel::kInfo, fmt::format("leading, term {}", lead.token()));
-    Term(broker, lead, store, options, metrics, database, server).run();
+    say(LogLevel::kInfo, "leading", fmt::format("leading, term {}", lead.token()),
+        {{"term", lead.token()}});
+    Term(broker, lead, store, options, metrics, database, server, asked).run();
     lead.resign();
   }
   return {};

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/service/process_metrics.h"
+
 namespace hone {
 namespace {
 
@@ -24,8 +26,20 @@ constexpr JobState kEndStates[] = {JobState::kDone, JobState::kFailed, JobState:
 
 Metrics::Labels of(JobState state) { return {{"state", std::string(to_string(state))}}; }
 
+Metrics::Labels of_pool(const std::string& pool) {
+  return {{"arch", queue::arch_of_pool(pool)}, {"pool", pool}};
+}
+
 void declare(Metrics& metrics) {
-  metrics.declare_gauge("hone_leading", "1 where this coordinator leads, 0 where it stands by");
+  declare_process_metrics(metrics);
+  metrics.declare_gauge("hone_leading",
+                        "1 where this coordinator leads, 0 where it stands by or cannot know");
+  metrics.declare_gauge(
+      "hone_oldest_queued_job_seconds",
+      "How long the job that waits longest has waited for its search or a worker");
+  metrics.declare_gauge("hone_searches_waiting",
+                        "Searches that wait for a worker, by the architecture that they want");
+  metrics.declare_gauge("hone_redis_reachable", "1 where the server answers, 0 where it does not");
   metrics.declare_gauge("hone_jobs", "Jobs that wait or run, by state");
   metrics.declare_counter("hone_jobs_ended_total", "Jobs that ended, by state");
   metrics.declare_gauge("hone_queue_depth",
@@ -63,16 +77,19 @@ CoordinatorMetrics::CoordinatorMetrics(Metrics& metrics, queue::Broker& broker,
       reading_(metrics, [this] { read(); }) {
   declare(metrics);
   count_jobs({});
+  oldest_job(0);
   for (const JobState state : kEndStates) metrics.add("hone_jobs_ended_total", of(state), 0);
   for (const char* outcome : {"accepted", "refused", "none"})
     metrics.add("hone_model_replies_total", {{"outcome", outcome}}, 0);
   count_tokens(0, 0, 0);
 }
 
-void CoordinatorMetrics::begin_term(queue::Dispatcher& dispatcher, const Fleet& fleet) {
+void CoordinatorMetrics::begin_term(queue::Dispatcher& dispatcher, const Fleet& fleet,
+                                    std::function<bool()> leads) {
   const std::lock_guard lock(mutex_);
   dispatcher_ = &dispatcher;
   fleet_ = &fleet;
+  leads_ = std::move(leads);
 }
 
 void CoordinatorMetrics::end_term() {
@@ -82,8 +99,10 @@ void CoordinatorMetrics::end_term() {
     for (const auto& [name, count] : kDispatchTotals) earlier_.*count += counts.*count;
     dispatcher_ = nullptr;
     fleet_ = nullptr;
+    leads_ = nullptr;
   }
   count_jobs({});
+  oldest_job(0);
 }
 
 void CoordinatorMetrics::count_jobs(const std::map<JobState, int>& jobs) {
@@ -91,6 +110,15 @@ void CoordinatorMetrics::count_jobs(const std::map<JobState, int>& jobs) {
     const auto found = jobs.find(state);
     metrics_.set("hone_jobs", of(state), found == jobs.end() ? 0 : found->second);
   }
+}
+
+void CoordinatorMetrics::oldest_job(double waits_s) {
+  metrics_.set("hone_oldest_queued_job_seconds", {}, waits_s);
+}
+
+void CoordinatorMetrics::count_waiting_search(const std::string& arch, int change) {
+  const std::lock_guard lock(mutex_);
+  if ((waiting_searches_[arch] += change) <= 0) waiting_searches_.erase(arch);
 }
 
 void CoordinatorMetrics::job_ended(JobState state) {
@@ -128,17 +156,18 @@ void CoordinatorMetrics::read() {
     metrics_.set(name, {}, static_cast<double>(earlier_.*count + now.*count));
   metrics_.clear("hone_queue_depth");
   for (const auto& [pool, depth] : now.pools) {
-    metrics_.set("hone_queue_depth", {{"pool", pool}, {"state", "waiting"}},
-                 static_cast<double>(depth.waiting));
-    metrics_.set("hone_queue_depth", {{"pool", pool}, {"state", "in_flight"}},
-                 static_cast<double>(depth.in_flight));
+    Metrics::Labels labels = of_pool(pool);
+    labels["state"] = "waiting";
+    metrics_.set("hone_queue_depth", labels, static_cast<double>(depth.waiting));
+    labels["state"] = "in_flight";
+    metrics_.set("hone_queue_depth", labels, static_cast<double>(depth.in_flight));
   }
   metrics_.clear("hone_workers");
   metrics_.clear("hone_worker_capacity");
   if (fleet_ != nullptr) {
     for (const auto& [pool, there] : fleet_->pools()) {
-      metrics_.set("hone_workers", {{"pool", pool}}, there.workers);
-      metrics_.set("hone_worker_capacity", {{"pool", pool}}, there.capacity);
+      metrics_.set("hone_workers", of_pool(pool), there.workers);
+      metrics_.set("hone_worker_capacity", of_pool(pool), there.capacity);
     }
   }
   metrics_.set("hone_database_writable", {}, database_.trouble().empty() ? 1 : 0);
@@ -148,7 +177,12 @@ void CoordinatorMetrics::read() {
     metrics_.set("hone_database_errors_total", {{"fault", std::string(to_string(fault))}},
                  met == errors.end() ? 0 : static_cast<double>(met->second));
   }
-  metrics_.set("hone_leading", {}, dispatcher_ != nullptr ? 1 : 0);
+  metrics_.clear("hone_searches_waiting");
+  for (const auto& [arch, searches] : waiting_searches_)
+    metrics_.set("hone_searches_waiting", {{"arch", arch}}, searches);
+  show_process(metrics_);
+  metrics_.set("hone_leading", {}, leads_ && leads_() ? 1 : 0);
+  metrics_.set("hone_redis_reachable", {}, broker_.redis().reachable() ? 1 : 0);
   metrics_.set("hone_redis_connections_total", {},
                static_cast<double>(broker_.redis().connections_opened()));
 }

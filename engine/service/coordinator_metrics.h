@@ -1,6 +1,7 @@
 // What a coordinator tells Prometheus; METRICS.md has the table. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -17,11 +18,16 @@ class CoordinatorMetrics {
   /// All must outlive it.
   CoordinatorMetrics(Metrics& metrics, queue::Broker& broker, const DatabaseWatch& database);
 
-  /// Both are read at each scrape, until end_term().
-  void begin_term(queue::Dispatcher& dispatcher, const Fleet& fleet);
+  /// All are read at each scrape, until end_term(). `leads`: whether it is known at this moment
+  /// that no other coordinator can lead.
+  void begin_term(queue::Dispatcher& dispatcher, const Fleet& fleet, std::function<bool()> leads);
   void end_term();
   /// By state, of those that have not ended.
   void count_jobs(const std::map<queue::JobState, int>& jobs);
+  /// Of the job that has waited longest for its search or a worker [s]; 0: none waits.
+  void oldest_job(double waits_s);
+  /// A search for `arch` begins (+1) or ends (-1) to wait for a worker.
+  void count_waiting_search(const std::string& arch, int change);
   void job_ended(queue::JobState state);
   void answered(const queue::Answered& answer);
   /// By a language model, or not: what that was worth and what it took.
@@ -37,8 +43,10 @@ class CoordinatorMetrics {
   std::mutex mutex_;  ///< of all that follows
   queue::Dispatcher* dispatcher_ = nullptr;
   const Fleet* fleet_ = nullptr;
-  queue::DispatchCounts earlier_;   ///< of the terms before
-  const Metrics::Reading reading_;  ///< last: it uses all of the above
+  std::function<bool()> leads_;
+  std::map<std::string, int> waiting_searches_;  ///< by architecture, those that wait
+  queue::DispatchCounts earlier_;                ///< of the terms before
+  const Metrics::Reading reading_;               ///< last: it uses all of the above
 };
 
 }  // namespace hone

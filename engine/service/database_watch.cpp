@@ -80,6 +80,7 @@ bool DatabaseWatch::try_again(StoreFault fault, const Error& error, int faults) 
   }
   if (first) {
     log_({.level = LogLevel::kError,
+          .event = "database_not_writable",
           .message = fmt::format("jobs wait, for the database cannot be written: {}. They go on by "
                                  "themselves once that is mended: {}",
                                  error.message, database_watch::remedy(fault))});
@@ -116,8 +117,10 @@ void DatabaseWatch::mend() {
   earlier_ += lasted;
   fault_.reset();
   log_({.level = LogLevel::kInfo,
+        .event = "database_writable",
         .message = fmt::format("the database can be written again, after {:.0f} s: {}; jobs go on",
-                               lasted.count(), store_.path().string())});
+                               lasted.count(), store_.path().string()),
+        .fields = {{"away_s", lasted.count()}}});
 }
 
 }  // namespace hone

@@ -31,9 +31,34 @@ void have_confirmed(Target& target, const JobContext& context, const std::string
   target.workers = [&context, pool] { return context.fleet.workers(pool); };
   target.report_disagreement = [&context, job, pool](const std::string& worker,
                                                      const std::string& why) {
-    context.log(
-        {.level = LogLevel::kError, .message = why, .job = job, .worker = worker, .pool = pool});
+    context.log({.level = LogLevel::kError,
+                 .event = "worker_disagrees",
+                 .message = why,
+                 .job = job,
+                 .worker = worker,
+                 .pool = pool});
   };
+}
+
+void log_finals(const Log& log, const std::vector<std::string>& warnings, const std::string& job,
+                const std::string& pool) {
+  for (const std::string& warning : warnings)
+    log({.level = LogLevel::kDebug,
+         .event = "finalist_warning",
+         .message = warning,
+         .job = job,
+         .pool = pool});
+  if (warnings.empty()) return;
+  const std::string others =
+      warnings.size() == 1
+          ? ""
+          : fmt::format("{} warnings of the final stage, the first: ", warnings.size());
+  log({.level = LogLevel::kWarning,
+       .event = "final_stage_warnings",
+       .message = others + warnings.front(),
+       .job = job,
+       .pool = pool,
+       .fields = {{"warnings", warnings.size()}}});
 }
 
 JobRunner::JobRunner(const JobContext& context, queue::QueuedJob job)
@@ -57,7 +82,7 @@ auto JobRunner::retry_while_failing(const Function& function) -> decltype(functi
     const bool worth_it = !result && (result.error().code == ErrorCode::kInfrastructure ||
                                       result.error().code == ErrorCode::kEnvironment);
     if (!worth_it || context_.lead.deposed() || abandoned_) return result;
-    log(LogLevel::kWarning, result.error().message);
+    log(LogLevel::kWarning, "try_again", result.error().message);
     std::this_thread::sleep_for(kPoolLooks);
   }
 }
@@ -74,7 +99,7 @@ void JobRunner::report(queue::JobState state, bool now) {
     status = status_;
   }
   if (const auto set = context_.lead.set_status(status); !set && !ending_)
-    log(LogLevel::kWarning, set.error().message);
+    log(LogLevel::kWarning, "status_unwritten", set.error().message);
 }
 
 void JobRunner::show(std::size_t index, const Progress& progress) {
@@ -100,8 +125,14 @@ void JobRunner::fail_with(const std::string& why) {
   status_.error += (status_.error.empty() ? "" : "; ") + why;
 }
 
-void JobRunner::log(LogLevel level, const std::string& what, const std::string& pool) {
-  context_.log({.level = level, .message = what, .job = job_.id, .pool = pool});
+void JobRunner::log(LogLevel level, const std::string& event, const std::string& what,
+                    const std::string& pool, std::vector<LogField> fields) {
+  context_.log({.level = level,
+                .event = event,
+                .message = what,
+                .job = job_.id,
+                .pool = pool,
+                .fields = std::move(fields)});
 }
 
 std::optional<std::pair<std::string, Fleet::Pool>> JobRunner::wait_for_pool(
@@ -109,15 +140,25 @@ std::optional<std::pair<std::string, Fleet::Pool>> JobRunner::wait_for_pool(
   bool said = false;
   while (!ending_) {
     if (auto pool = context_.fleet.find(arch)) {
-      if (said) --waiting_;
+      if (said) {
+        --waiting_;
+        context_.metrics.count_waiting_search(arch, -1);
+      }
       return pool;
     }
-    if (!said) ++waiting_;
-    if (!said) log(LogLevel::kInfo, "waits for a worker for " + arch);
+    if (!said) {
+      ++waiting_;
+      context_.metrics.count_waiting_search(arch, 1);
+    }
+    if (!said)
+      log(LogLevel::kInfo, "job_waits", "waits for a worker for " + arch, "", {{"arch", arch}});
     said = true;
     std::this_thread::sleep_for(kPoolLooks);
   }
-  if (said) --waiting_;
+  if (said) {
+    --waiting_;
+    context_.metrics.count_waiting_search(arch, -1);
+  }
   return std::nullopt;
 }
 
@@ -190,19 +231,29 @@ void JobRunner::search(std::size_t index) {
 
 void JobRunner::log_outcome(const SearchOutcome& outcome, const std::string& pool,
                             const GatedQueue* gated) {
-  for (const auto& warning : outcome.all_warnings()) log(LogLevel::kWarning, warning, pool);
+  for (const auto& warning : outcome.search_warnings())
+    log(LogLevel::kWarning, "search_warning", warning, pool);
+  log_finals(context_.log, outcome.final_warnings, job_.id, pool);
   if (outcome.llm.used)
-    log(LogLevel::kInfo, "language model: " + results::model_use_text(outcome.llm), pool);
+    log(LogLevel::kInfo, "model_used", "language model: " + results::model_use_text(outcome.llm),
+        pool);
   if (gated != nullptr && gated->judged() > 0)
-    log(LogLevel::kInfo,
-        fmt::format("{} candidates went through the gates on emulators", gated->judged()), pool);
+    log(LogLevel::kInfo, "gates_used",
+        fmt::format("{} candidates went through the gates on emulators", gated->judged()), pool,
+        {{"candidates", gated->judged()}});
   const Pace& pace = outcome.pace;
-  log(LogLevel::kInfo,
+  log(LogLevel::kInfo, "search_ended",
       fmt::format("{} evaluations in {:.1f} s, {:.1f}/s, a GPU busy for {:.0f} s; proposing took "
                   "{:.1f} s; ended: {}",
                   pace.evaluated, pace.search_s, pace.per_second(), pace.gates.measure,
                   pace.propose_s, to_string(outcome.stop_reason)),
-      pool);
+      pool,
+      {{"evaluations", pace.evaluated},
+       {"search_s", pace.search_s},
+       {"gpu_s", pace.gates.measure},
+       {"propose_s", pace.propose_s},
+       {"finalists", outcome.timed.size()},
+       {"reason", std::string(to_string(outcome.stop_reason))}});
 }
 
 void JobRunner::show_outcome(std::size_t index, const SearchOutcome& outcome) {
@@ -211,11 +262,12 @@ void JobRunner::show_outcome(std::size_t index, const SearchOutcome& outcome) {
   progress.counts = outcome.counts;
   progress.elapsed_s = outcome.elapsed_s;
   if (outcome.ranked.empty()) {
+    const auto& warnings =
+        outcome.final_warnings.empty() ? outcome.warnings : outcome.final_warnings;
     status_.error +=
         fmt::format("{}{}: no finalist, not even the reference, passed the final stage{}{}",
                     status_.error.empty() ? "" : "; ", message_.archs[index],
-                    outcome.warnings.empty() ? "" : ": ",
-                    outcome.warnings.empty() ? "" : outcome.warnings.back());
+                    warnings.empty() ? "" : ": ", warnings.empty() ? "" : warnings.back());
     return;
   }
   const Finalist& best = outcome.ranked.front();
@@ -248,12 +300,13 @@ void JobRunner::open_model() {
   }
   model_ = std::move(granted.access);
   if (model_ != nullptr && spent->tokens > 0)
-    log(LogLevel::kInfo,
+    log(LogLevel::kInfo, "model_spent_before",
         fmt::format("earlier coordinators spent up to {} tokens and {} of its language model",
-                    spent->tokens, llm::format_dollars(spent->nano_dollars)));
+                    spent->tokens, llm::format_dollars(spent->nano_dollars)),
+        "", {{"tokens", spent->tokens}});
   std::string all;
   for (const std::string& note : granted.notes) {
-    log(LogLevel::kWarning, note);
+    log(LogLevel::kWarning, "model_limited", note);
     all += (all.empty() ? "" : "; ") + note;
   }
   const std::lock_guard lock(mutex_);
@@ -279,7 +332,7 @@ void JobRunner::run() {
   try {
     run_to_end();
   } catch (const std::exception& e) {  // no memory left, say
-    log(LogLevel::kError, e.what());
+    log(LogLevel::kError, "job_failed_inside", e.what());
   }
   finished_ = true;
 }
@@ -310,8 +363,9 @@ void JobRunner::run_to_end() {
     fail_with("the job's message is gone");
   } else {
     message_ = std::move(**message);
-    log(LogLevel::kInfo, fmt::format("begins, '{}' of {}", message_.task.name,
-                                     message_.owner.empty() ? "nobody" : message_.owner));
+    const std::string owner = message_.owner.empty() ? "nobody" : message_.owner;
+    log(LogLevel::kInfo, "job_begins", fmt::format("begins, '{}' of {}", message_.task.name, owner),
+        "", {{"task", message_.task.name}, {"owner", owner}, {"priority", job_.priority}});
     for (const auto& arch : message_.archs) status_.archs.push_back({.arch = arch});
     if (earlier && earlier->archs.size() == status_.archs.size()) status_.archs = earlier->archs;
     if (earlier) status_.model = earlier->model;
@@ -354,16 +408,17 @@ void JobRunner::end() {
   }
   const auto ended = retry_while_failing([&] { return context_.lead.end_job(job_, status_); });
   if (!ended) {
-    log(LogLevel::kError, "its end was not written: " + ended.error().message);
+    log(LogLevel::kError, "job_end_unwritten", "its end was not written: " + ended.error().message);
     return;
   }
   // Until here another coordinator could have gone on with it.
   if (const auto forgot = context_.store.forget_job(job_.id); !forgot)
-    log(LogLevel::kWarning, forgot.error().message);
+    log(LogLevel::kWarning, "jobs_not_forgotten", forgot.error().message);
   context_.metrics.job_ended(status_.state);
-  log(status_.error.empty() ? LogLevel::kInfo : LogLevel::kWarning,
+  log(status_.error.empty() ? LogLevel::kInfo : LogLevel::kWarning, "job_ended",
       fmt::format("{}{}{}", to_string(status_.state), status_.error.empty() ? "" : ": ",
-                  status_.error));
+                  status_.error),
+      "", {{"state", std::string(to_string(status_.state))}});
 }
 
 }  // namespace hone

@@ -48,6 +48,11 @@ struct JobContext {
 void have_confirmed(Target& target, const JobContext& context, const std::string& job,
                     const std::string& pool);
 
+/// Warnings of a final stage: one line with their count and the first, and a line for each at the
+/// level debug.
+void log_finals(const Log& log, const std::vector<std::string>& warnings, const std::string& job,
+                const std::string& pool);
+
 class JobRunner {
  public:
   /// Begins. `context` must outlive it.
@@ -59,6 +64,7 @@ class JobRunner {
 
   [[nodiscard]] const std::string& id() const { return job_.id; }
   [[nodiscard]] int priority() const { return job_.priority; }
+  [[nodiscard]] std::int64_t queued_at() const { return job_.queued_at(); }
   [[nodiscard]] bool finished() const { return finished_; }
   /// For a worker of every architecture it wants.
   [[nodiscard]] bool waiting() const { return waiting_ > 0 && waiting_ == at_work_; }
@@ -90,7 +96,8 @@ class JobRunner {
   void show(std::size_t index, const Progress& progress);
   void report(queue::JobState state, bool now = false);
   void fail_with(const std::string& why);
-  void log(LogLevel level, const std::string& what, const std::string& pool = "");
+  void log(LogLevel level, const std::string& event, const std::string& what,
+           const std::string& pool = "", std::vector<LogField> fields = {});
 
   const JobContext& context_;
   const queue::QueuedJob job_;

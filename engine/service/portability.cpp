@@ -68,7 +68,7 @@ class Visit {
 
   void run() {
     const auto device = device_of(trial_.pool_id, trial_.pool);
-    if (!device) return log(LogLevel::kWarning, device.error().message);
+    if (!device) return log(LogLevel::kWarning, "elsewhere_impossible", device.error().message);
     provenance_ = provenance_of(*device, trial_.pool.info);
     const auto queue =
         context_.dispatcher.open(job_.id, trial_.pool_id, trial_.pool.modelled, job_.priority);
@@ -94,13 +94,17 @@ class Visit {
     stage.store = [this](CandidateRecord& candidate, const Evaluation& evaluation) {
       store(candidate, evaluation);
     };
-    stage.warn = [this](const std::string& warning) { log(LogLevel::kWarning, warning); };
+    std::vector<std::string> warnings;
+    stage.warn = [&](const std::string& warning) { warnings.push_back("portability: " + warning); };
     const auto count = static_cast<int>(trial_.candidates.size());
     const auto passed = time_finalists(stage, trial_.candidates, std::nullopt, count);
     if (ending_) return;
-    if (!why_given_up_.empty()) return log(LogLevel::kWarning, why_given_up_);
-    log(LogLevel::kInfo, fmt::format("{} of {} candidates found elsewhere pass the final stage",
-                                     passed.size(), count));
+    log_finals(context_.log, warnings, job_.id, trial_.pool_id);
+    if (!why_given_up_.empty()) return log(LogLevel::kWarning, "elsewhere_given_up", why_given_up_);
+    log(LogLevel::kInfo, "elsewhere_tried",
+        fmt::format("{} of {} candidates found elsewhere pass the final stage", passed.size(),
+                    count),
+        {{"passed", passed.size()}, {"candidates", count}});
   }
 
  private:
@@ -122,9 +126,9 @@ class Visit {
   /// Nothing can be tried here.
   void refuse_all(const Error& error) {
     if (ending_) return;
-    if (!why_given_up_.empty()) return log(LogLevel::kWarning, why_given_up_);
+    if (!why_given_up_.empty()) return log(LogLevel::kWarning, "elsewhere_given_up", why_given_up_);
     const std::string why = "the task is not admitted here: " + error.message;
-    log(LogLevel::kWarning, why);
+    log(LogLevel::kWarning, "elsewhere_refused", why);
     if (!is_lasting(error)) return;
     Evaluation refused;
     refused.verdict = Verdict::kRefused;
@@ -138,7 +142,7 @@ class Visit {
     if (evaluation.verdict == Verdict::kRefused && known(candidate)) return;
     // Of no run: nobody searched here for it.
     if (const auto put = context_.store.put(0, candidate, evaluation, provenance_); !put)
-      log(LogLevel::kWarning, put.error().message);
+      log(LogLevel::kWarning, "result_unwritten", put.error().message);
   }
 
   bool known(const CandidateRecord& candidate) const {
@@ -148,11 +152,14 @@ class Visit {
            });
   }
 
-  void log(LogLevel level, const std::string& what) const {
+  void log(LogLevel level, const std::string& event, const std::string& what,
+           std::vector<LogField> fields = {}) const {
     context_.log({.level = level,
+                  .event = event,
                   .message = "portability: " + what,
                   .job = job_.id,
-                  .pool = trial_.pool_id});
+                  .pool = trial_.pool_id,
+                  .fields = std::move(fields)});
   }
 
   bool given_up() {
@@ -186,6 +193,7 @@ void try_elsewhere(const JobContext& context, const queue::QueuedJob& job,
       Visit(context, job, message, ending, trial).run();
     } catch (const std::exception& e) {
       context.log({.level = LogLevel::kWarning,
+                   .event = "elsewhere_failed",
                    .message = std::string("portability: ") + e.what(),
                    .job = job.id,
                    .pool = trial.pool_id});

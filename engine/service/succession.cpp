@@ -43,6 +43,7 @@ std::string queue_name(queue::Broker& broker) {
 /// The server forgot the queue, or it is a new one.
 void say_forgotten(queue::Broker& broker, const Store& store, const Log& log) {
   log({.level = LogLevel::kError,
+       .event = "queue_lost",
        .message = fmt::format(
            "{} has lost what it held: the Redis server was started again without its data, or it "
            "is another one. Jobs that {} knows of are queued again. Lost are the list of jobs that "
@@ -93,6 +94,7 @@ Result<void> enter_queue(queue::Broker& broker, queue::Lead& lead, Store& store,
   if (!*owner && !identity->queue.empty()) succession::say_forgotten(broker, store, log);
   if (*owner && (*owner)->database != identity->id) {
     log({.level = LogLevel::kWarning,
+         .event = "queue_adopted",
          .message = fmt::format("{} is taken over from the database {} ({}) by {} ({})",
                                 succession::queue_name(broker), (*owner)->database, (*owner)->place,
                                 own.database, own.place)});
@@ -130,14 +132,18 @@ Result<void> queue_lost_jobs(queue::Broker& broker, queue::Lead& lead, Store& st
   }
   if (!again.empty()) {
     log({.level = LogLevel::kWarning,
+         .event = "jobs_queued_again",
          .message = fmt::format("queued again {} jobs that the Redis server had lost: {}",
-                                again.size(), succession::listed(again))});
+                                again.size(), succession::listed(again)),
+         .fields = {{"jobs", again.size()}}});
   }
   if (!gone.empty()) {
     log({.level = LogLevel::kError,
+         .event = "jobs_lost",
          .message = fmt::format("the Redis server lost {} jobs that cannot be queued again, submit "
                                 "them anew: {}",
-                                gone.size(), succession::listed(gone))});
+                                gone.size(), succession::listed(gone)),
+         .fields = {{"jobs", gone.size()}}});
   }
   return {};
 }

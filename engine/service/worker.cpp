@@ -7,7 +7,9 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "candidates/hash.h"
 #include "engine/queue/worker_link.h"
@@ -172,6 +174,36 @@ struct Station {
   Workers workers;  ///< last: its threads use the others
 };
 
+/// When a worker begins to wait for work, and when that ends: for the log, once each.
+class Idleness {
+ public:
+  struct Change {
+    bool waits = false;
+    double idle_s = 0;
+  };
+  explicit Idleness(double after_s) : after_s_(after_s) {}
+
+  std::optional<Change> look(std::int64_t evaluated, int in_flight) {
+    const auto now = Clock::now();
+    const std::chrono::duration<double> idle = now - since_;
+    if (in_flight > 0 || evaluated != evaluated_) {
+      evaluated_ = evaluated;
+      since_ = now;
+      return std::exchange(told_, false) ? std::optional(Change{false, idle.count()})
+                                         : std::nullopt;
+    }
+    if (told_ || idle.count() < after_s_) return std::nullopt;
+    told_ = true;
+    return Change{true, idle.count()};
+  }
+
+ private:
+  const double after_s_;
+  Clock::time_point since_ = Clock::now();
+  std::int64_t evaluated_ = 0;
+  bool told_ = false;
+};
+
 /// What the fleet is told of it.
 queue::WorkerMessage introduction(const WorkerOptions& options) {
   queue::WorkerMessage about{.id = options.id,
@@ -184,6 +216,41 @@ queue::WorkerMessage introduction(const WorkerOptions& options) {
                              device.spec.modelled(), device.at_once});
   }
   return about;
+}
+
+/// The worker's own lines.
+struct OwnLog {
+  const WorkerOptions& options;
+  void operator()(LogLevel level, const std::string& event, const std::string& what,
+                  std::vector<LogField> fields = {}) const {
+    options.log({.level = level,
+                 .event = event,
+                 .message = what,
+                 .worker = options.id,
+                 .fields = std::move(fields)});
+  }
+};
+
+void tell_idleness(Idleness& idleness, const queue::WorkerMessage& about, const OwnLog& log) {
+  const auto change = idleness.look(about.evaluated, about.in_flight);
+  if (!change) return;
+  if (change->waits) {
+    log(LogLevel::kInfo, "worker_waits", "waits for work: no coordinator has any for it");
+  } else {
+    log(LogLevel::kInfo, "worker_works",
+        fmt::format("has work again, after {:.0f} s", change->idle_s),
+        {{"idle_s", change->idle_s}});
+  }
+}
+
+WorkerNow now_of(queue::Broker& broker, const std::vector<std::unique_ptr<Station>>& stations,
+                 bool draining) {
+  WorkerNow now{.draining = draining,
+                .redis_reachable = broker.redis().reachable(),
+                .redis_connections = broker.redis().connections_opened()};
+  for (const auto& station : stations)
+    now.devices.push_back({station->pool, station->name, station->link.in_hand()});
+  return now;
 }
 
 }  // namespace
@@ -204,18 +271,15 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
   for (const auto& device : options.devices)
     stations.push_back(std::make_unique<Station>(broker, options, device, metrics));
   const auto told = [](const std::atomic<bool>* flag) { return flag != nullptr && *flag; };
-  const Metrics::Reading reading(metrics, [&] {
-    WorkerNow now{told(options.drain), broker.redis().connections_opened(), {}};
-    for (const auto& station : stations)
-      now.devices.push_back({station->pool, station->name, station->link.in_hand()});
-    show_worker(metrics, now);
-  });
-  const auto log = [&](LogLevel level, const std::string& what) {
-    options.log({.level = level, .message = what, .worker = options.id});
-  };
-  log(LogLevel::kInfo, fmt::format("worker {} is there, with {} device{}", options.id,
-                                   stations.size(), stations.size() == 1 ? "" : "s"));
+  const Metrics::Reading reading(
+      metrics, [&] { show_worker(metrics, now_of(broker, stations, told(options.drain))); });
+  const OwnLog log{options};
+  log(LogLevel::kInfo, "worker_ready",
+      fmt::format("worker {} is there, with {} device{}", options.id, stations.size(),
+                  stations.size() == 1 ? "" : "s"),
+      {{"devices", stations.size()}});
 
+  Idleness idleness(options.idle_s);
   auto next_report = Clock::now() + kHeartbeat;
   while (!told(options.stop)) {
     about.evaluated = about.in_flight = 0;
@@ -223,8 +287,9 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
       about.evaluated += station->counting.completed;
       about.in_flight += station->link.in_hand();
     }
+    tell_idleness(idleness, about, log);
     if (told(options.drain) && !about.draining) {
-      log(LogLevel::kInfo, "draining");
+      log(LogLevel::kInfo, "worker_draining", "draining", {{"in_flight", about.in_flight}});
       about.draining = true;
       for (const auto& station : stations) station->link.drain();
       next_report = Clock::now();
@@ -233,7 +298,7 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
     }
     if (Clock::now() >= next_report) {
       if (const auto reported = report(); !reported)
-        log(LogLevel::kWarning, reported.error().message);
+        log(LogLevel::kWarning, "heartbeat_failed", reported.error().message);
       next_report = Clock::now() + kHeartbeat;
     }
     std::this_thread::sleep_for(kLooks);
@@ -242,8 +307,9 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
   for (const auto& device : options.devices) device.evaluator->cancel();
   for (const auto& station : stations) station->workers.stop();
   (void)broker.leave(options.id);
-  log(LogLevel::kInfo,
-      fmt::format("worker {} has ended, {} evaluations", options.id, about.evaluated));
+  log(LogLevel::kInfo, "worker_ended",
+      fmt::format("worker {} has ended, {} evaluations", options.id, about.evaluated),
+      {{"evaluations", about.evaluated}});
   return {};
 }
 

@@ -27,6 +27,7 @@ struct WorkerOptions {
   std::string host;
   std::vector<WorkerDeviceOptions> devices;
   Log log;                                   ///< from any thread
+  double idle_s = 10;                        ///< without work for so long, the log says so
   Metrics* metrics = nullptr;                ///< engine/service/METRICS.md; null: nobody reads them
   const std::atomic<bool>* drain = nullptr;  ///< takes nothing new, finishes, returns
   const std::atomic<bool>* stop = nullptr;   ///< hands back what is at work, returns

@@ -2,9 +2,12 @@
 
 #include <utility>
 
+#include "engine/service/process_metrics.h"
+
 namespace hone {
 
 void declare_worker_metrics(Metrics& metrics) {
+  declare_process_metrics(metrics);
   metrics.declare_counter("hone_worker_evaluations_total", "Evaluations by stage and verdict");
   metrics.declare_gauge("hone_worker_in_flight", "Evaluations taken and not answered");
   metrics.declare_histogram("hone_worker_evaluation_seconds",
@@ -14,6 +17,7 @@ void declare_worker_metrics(Metrics& metrics) {
       "Time of evaluations in each gate; the gate measure is the time that a GPU was busy");
   metrics.declare_gauge("hone_worker_draining", "1 where the worker takes nothing new");
   metrics.declare_counter("hone_redis_connections_total", "Connections opened to the server");
+  metrics.declare_gauge("hone_redis_reachable", "1 where the server answers, 0 where it does not");
 }
 
 void count_evaluation(Metrics& metrics, const Evaluated& evaluated) {
@@ -38,6 +42,8 @@ void count_evaluation(Metrics& metrics, const Evaluated& evaluated) {
 }
 
 void show_worker(Metrics& metrics, const WorkerNow& now) {
+  show_process(metrics);
+  metrics.set("hone_redis_reachable", {}, now.redis_reachable ? 1 : 0);
   metrics.set("hone_worker_draining", {}, now.draining ? 1 : 0);
   metrics.set("hone_redis_connections_total", {}, static_cast<double>(now.redis_connections));
   for (const auto& device : now.devices)

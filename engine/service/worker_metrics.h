@@ -28,7 +28,7 @@ struct WorkerNow {
     std::string pool, device;
     int in_flight = 0;  ///< taken, and not answered
   };
-  bool draining = false;
+  bool draining = false, redis_reachable = true;
   std::uint64_t redis_connections = 0;
   std::vector<Device> devices;
 };

@@ -85,12 +85,15 @@ class TextCache {
   std::uint64_t clock_ = 0;
 };
 
+class ServerMetrics;
+
 struct Context {
   StorePool& stores;
   Rewriting& rewriting;
   queue::Broker* broker = nullptr;  ///< null: there is no queue
   std::string token;                ///< empty: nobody may submit
   std::function<void(const std::string&)> warn;
+  ServerMetrics* metrics = nullptr;  ///< null: nobody counts
   TextCache pages{512, 64 << 20};
   TextCache sources{2048, 64 << 20};  ///< formatted, by their hash
   TextCache polls{1024, 16 << 20};    ///< what streams of events ask the database and the queue

@@ -41,6 +41,9 @@ Answer jobs_api(Context& context, const Request& request, const Parts& parts);
 Answer workers_api(Context& context, const Request& request, const Parts& parts);
 Answer job_api(Context& context, const Request& request, const Parts& parts);
 Answer openapi(Context& context, const Request& request, const Parts& parts);
+// server_metrics.cpp
+Answer metrics_text(Context& context, const Request& request, const Parts& parts);
+Answer healthz(Context& context, const Request& request, const Parts& parts);
 // events.cpp
 Answer run_events(Context& context, const Request& request, const Parts& parts);
 Answer jobs_events(Context& context, const Request& request, const Parts& parts);

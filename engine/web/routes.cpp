@@ -56,6 +56,8 @@ constexpr std::array kRoutes = {
     Route{"GET", "/submit", submit_page},
     Route{"POST", "/submit", submit_form},
     Route{"GET", "/assets/{name}", asset},
+    Route{"GET", "/metrics", metrics_text},
+    Route{"GET", "/healthz", healthz},
     Route{"GET", "/api/v1/boards", boards_api, true, kBoardsApi},
     Route{"GET", "/api/v1/tasks", tasks_api, true, kTasksApi},
     Route{"GET", "/api/v1/tasks/{hash}", task_api, true},
@@ -172,6 +174,12 @@ std::vector<std::string_view> methods_of(std::string_view path) {
   for (const Route& route : kRoutes)
     if (match(route.pattern, path)) methods.push_back(route.method);
   return methods;
+}
+
+std::string_view pattern_of(std::string_view path) {
+  for (const Route& route : kRoutes)
+    if (match(route.pattern, path)) return route.pattern;
+  return "";
 }
 
 Response failed(const Context& context, std::string_view path, const Failure& failure) {

@@ -34,6 +34,8 @@ struct Route {
 
 /// Which methods a path knows; empty: there is no such path.
 [[nodiscard]] std::vector<std::string_view> methods_of(std::string_view path);
+/// The pattern of the route that a path takes; "": there is no such path.
+[[nodiscard]] std::string_view pattern_of(std::string_view path);
 
 /// By what a kept answer is found again: the same for all that ask for the same.
 [[nodiscard]] std::string cache_key(const Route& route, const Request& request);

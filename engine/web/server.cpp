@@ -19,6 +19,7 @@
 #include "engine/web/context.h"
 #include "engine/web/http_server.h"
 #include "engine/web/routes.h"
+#include "engine/web/server_metrics.h"
 
 namespace hone::web {
 namespace {
@@ -59,10 +60,14 @@ struct Server::Impl {
                 .broker = given.broker,
                 .token = given.token,
                 .warn = given.warn},
-        http(given.limits) {}
+        http(given.limits),
+        metrics(given.broker, streams) {
+    context.metrics = &metrics;
+  }
 
   void set_up();
   void respond(const httplib::Request& request, httplib::Response& response);
+  void answer_to(const httplib::Request& request, httplib::Response& response);
   void write(Response answer, const httplib::Request& request, httplib::Response& response);
   void write_stream(std::shared_ptr<EventSource> events, const httplib::Request& request,
                     httplib::Response& response);
@@ -75,6 +80,7 @@ struct Server::Impl {
   ListenAddress address;
   std::string url;
   std::atomic<int> streams = 0;
+  ServerMetrics metrics;
   std::mutex mutex;
   std::condition_variable ending;
   bool ended = false;
@@ -153,6 +159,13 @@ void Server::Impl::write(Response answer, const httplib::Request& request,
 }
 
 void Server::Impl::respond(const httplib::Request& from, httplib::Response& response) {
+  const auto began = std::chrono::steady_clock::now();
+  answer_to(from, response);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  metrics.answered(from.method, pattern_of(from.path), response.status, took.count());
+}
+
+void Server::Impl::answer_to(const httplib::Request& from, httplib::Response& response) {
   if (!knows_host(from)) {
     write(failed(context, from.path,
                  {421, "unknown_host", "This server is not called that. Use its address."}),

@@ -112,8 +112,6 @@ def _one_line(document: Dict[str, Any], stderr: Optional[bytes], command: str, s
     if isinstance(error, dict) and error.get("message"):
         return str(error["message"])
     lines = (stderr or b"").decode(errors="replace").strip().splitlines()
-    if lines and lines[-1].startswith("Run with --help"):  # what is wrong stands before it
-        return lines[0]
     if lines:
         return lines[-1].removeprefix("hone: ")
     return f"hone {command} ended with status {status} and said nothing"

@@ -21,8 +21,8 @@ import tempfile
 def strategies_of(hone):
     """All that `hone optimize --help` lists."""
     text = subprocess.run([hone, "optimize", "--help"], text=True, capture_output=True, check=True).stdout
-    line = next(line for line in text.splitlines() if "--strategy" in line)
-    return re.findall(r"[:;] (\w+): ", line)
+    option = " ".join(re.search(r"^ *--strategy .*?(?=^ *--)", text, re.MULTILINE | re.DOTALL)[0].split())
+    return re.findall(r"[:;] (\w+): ", option)
 
 
 def best_us(options, task, strategy, seed):

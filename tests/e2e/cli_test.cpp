@@ -53,9 +53,11 @@ void Cli::check_diffs(const std::string& id) {
             std::string::npos);
   EXPECT_EQ(hone({"diff", id, "--side-by-side", "--unified", "--db", db_}).status, 2);
   if (!std::filesystem::exists("/usr/bin/script")) return;
-  const auto on_terminal = [&](const std::string& columns, const std::string& option) {
-    const std::string command = "stty cols " + columns + " && " + std::string(HONE_BIN_DIR) +
-                                "/hone diff " + id + " --db " + db_ + " " + option;
+  const auto on_terminal = [&](const std::string& columns, const std::string& option,
+                               const std::string& variable = "TERM=xterm") {
+    const std::string command = "stty cols " + columns + " && " + "TERM=xterm " + variable + " " +
+                                std::string(HONE_BIN_DIR) + "/hone diff " + id + " --db " + db_ +
+                                " " + option;
     return run_process({"/usr/bin/script", "-qec", command, "/dev/null"}).out;
   };
   const std::string wide = on_terminal("150", "");
@@ -64,6 +66,12 @@ void Cli::check_diffs(const std::string& id) {
   EXPECT_NE(on_terminal("80", "").find("--- reference"), std::string::npos);
   EXPECT_NE(on_terminal("150", "--unified").find("--- reference"), std::string::npos);
   EXPECT_EQ(on_terminal("150", "--color never").find("\033["), std::string::npos);
+  // no-color.org: set and not empty.
+  for (const char* none : {"NO_COLOR=1", "TERM=dumb"}) {
+    EXPECT_EQ(on_terminal("150", "", none).find("\033["), std::string::npos) << none;
+    EXPECT_NE(on_terminal("150", "--color always", none).find("\033["), std::string::npos) << none;
+  }
+  EXPECT_NE(on_terminal("150", "", "NO_COLOR=").find("\033["), std::string::npos);
 }
 
 TEST_F(Cli, OptimizeFindsShowsDiffsAndExportsAFasterMatmul) {

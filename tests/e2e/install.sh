@@ -22,6 +22,19 @@ for daemon in worker coordinator serve; do
   grep -q '^RestartPreventExitStatus=2$' "$unit" || { echo "$unit loops on wrong usage"; exit 1; }
   [ -e "$folder/root/etc/hone/$daemon.env" ] || { echo "no settings of $daemon"; exit 1; }
 done
+# What man(1) and shells look for, as the installed program prints it.
+share=$folder/root/usr/local/share
+while read -r file words; do
+  target=$(readlink "$share/$file") || { echo "no $file"; exit 1; }
+  # shellcheck disable=SC2086
+  "$folder/root/opt/hone/bin/hone" $words | cmp - "$folder/root$target" || { echo "$file is another one's"; exit 1; }
+done <<END
+man/man1/hone.1 man
+bash-completion/completions/hone completion bash
+zsh/site-functions/_hone completion zsh
+fish/vendor_completions.d/hone.fish completion fish
+END
+if grep -rlF -e "$HOME/" -e "$build" "$folder/there/hone/share"; then echo "it names this machine"; exit 1; fi
 if "$folder/there/hone/install.sh" --nonsense 2>/dev/null; then echo "takes any argument"; exit 1; fi
 # Nothing but the C library comes from this machine, and no newer one than Debian 12's.
 installed=$folder/root/opt/hone
@@ -65,5 +78,12 @@ else
 fi
 export XDG_CACHE_HOME=$folder/cache
 [ ! -e "$source/build/cuda" ] || export CUDA_HOME=$source/build/cuda
+# The same by CMake.
+DESTDIR=$folder/cmake cmake --install "$build" --prefix /usr >/dev/null
+for file in bin/hone bin/hone-runner bin/hone-sandbox include/hone_launch.h share/man/man1/hone.1 \
+  share/bash-completion/completions/hone share/zsh/site-functions/_hone share/fish/vendor_completions.d/hone.fish; do
+  [ -s "$folder/cmake/usr/$file" ] || { echo "cmake --install leaves out $file"; exit 1; }
+done
+"$folder/cmake/usr/bin/hone" doctor | grep -q "^ok *hone-runner *$folder/cmake/usr/bin/" || { echo "its runner is not found"; exit 1; }
 "$folder/root/opt/hone/bin/hone" optimize "$folder/root/opt/hone/baselines/vector_add/vector_add.cu" \
   --device emu:sm_90 --budget 3 --db "$folder/hone.db" --quiet

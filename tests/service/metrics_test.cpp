@@ -21,6 +21,7 @@
 
 #include "candidates/verdict.h"
 #include "engine/queue/log_event.h"
+#include "engine/service/job_runner.h"
 #include "engine/service/metrics_server.h"
 #include "tests/e2e/process.h"
 #include "tests/service/daemon.h"
@@ -163,7 +164,8 @@ std::string get(int port, const std::string& path) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::string answer;
   if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
-    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const std::string request =
+        "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     (void)!write(fd, request.data(), request.size());
     char bytes[4096];
     for (ssize_t n = 0; (n = read(fd, bytes, sizeof bytes)) > 0;)
@@ -317,6 +319,64 @@ TEST(LogLines, NothingInThemForgesALine) {
   EXPECT_EQ(text_line(plain).substr(24), " info größer als 'vorher' job=a evaluation=a.1.1.1");
 }
 
+TEST(LogLines, HaveTheEventAndItsFields) {
+  const LogEvent event{.level = LogLevel::kDebug,
+                       .event = "search_ended",
+                       .message = "ended",
+                       .job = "a-1",
+                       .fields = {{"evaluations", 25},
+                                  {"search_s", 1.25},
+                                  {"reason", "its budget = used"},
+                                  {"job", "another"}}};
+  EXPECT_EQ(text_line(event).substr(24),
+            " debug ended job=a-1 evaluations=25 search_s=1.25 reason=\"its budget = used\" "
+            "job=another event=search_ended");
+  const auto json = nlohmann::json::parse(json_line(event));
+  EXPECT_EQ(json["event"], "search_ended");
+  EXPECT_TRUE(json["evaluations"].is_number_integer());
+  EXPECT_EQ(json["search_s"], 1.25);
+  EXPECT_EQ(json["reason"], "its budget = used");
+  EXPECT_EQ(json["job"], "a-1");  // no field takes an id's place
+  for (const char* name : {"debug", "info", "warning", "error"})
+    EXPECT_EQ(to_string(*parse_log_level(name)), name);
+  EXPECT_FALSE(parse_log_level("Info"));
+}
+
+/// Of a daemon on a free port: what stands behind the last colon of its first address.
+int serve_port(const test::Daemon& daemon) {
+  for (int i = 0; i < 200; ++i) {
+    const std::string log = daemon.log();
+    const auto at = log.find("http://127.0.0.1:");
+    if (at != log.npos && log.find('/', at + 17) != log.npos) return std::stoi(log.substr(at + 17));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  ADD_FAILURE() << "it serves nothing: " << daemon.log();
+  return 0;
+}
+
+/// What every daemon tells of itself, against what the system says of it.
+void check_process(const Page& page, pid_t pid) {
+  EXPECT_EQ(page.sum("hone_build_info"), 1);
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  std::map<std::string, double> said;
+  for (std::string line; std::getline(status, line);) {
+    const auto colon = line.find(':');
+    if (colon != line.npos) said[line.substr(0, colon)] = std::atof(line.c_str() + colon + 1);
+  }
+  EXPECT_NEAR(page.value("process_resident_memory_bytes") / 1024, said["VmRSS"],
+              0.5 * said["VmRSS"]);
+  EXPECT_GE(page.value("process_virtual_memory_bytes"),
+            page.value("process_resident_memory_bytes"));
+  EXPECT_NEAR(page.value("process_threads"), said["Threads"], 8);
+  EXPECT_GE(page.value("process_cpu_seconds_total"), 0);
+  EXPECT_GE(page.value("process_open_fds"), 4);  // three streams and the one that answers
+  EXPECT_GE(page.value("process_max_fds"), page.value("process_open_fds"));
+  const auto now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  EXPECT_NEAR(page.value("process_start_time_seconds"), now, 600);
+  EXPECT_LE(page.value("process_start_time_seconds"), now + 2);
+}
+
 TEST(Metrics, OfAJobAgreeWithWhatItCounted) {
   const RedisServer server;
   const TemporaryFolder folder;
@@ -368,8 +428,8 @@ TEST(Metrics, OfAJobAgreeWithWhatItCounted) {
   EXPECT_EQ(c.errors + w.errors, "");
   EXPECT_EQ(c.value("hone_leading"), 1);
   EXPECT_EQ(c.value("hone_jobs_ended_total", {{"state", "done"}}), 1);
-  EXPECT_EQ(c.value("hone_workers", {{"pool", "emu:sm_90"}}), 1);
-  EXPECT_GE(c.value("hone_worker_capacity", {{"pool", "emu:sm_90"}}), 1);
+  EXPECT_EQ(c.value("hone_workers", {{"arch", "emu:sm_90"}, {"pool", "emu:sm_90"}}), 1);
+  EXPECT_GE(c.value("hone_worker_capacity", {{"arch", "emu:sm_90"}, {"pool", "emu:sm_90"}}), 1);
   EXPECT_EQ(c.sum("hone_queue_depth"), 0);
   EXPECT_GE(c.value("hone_redis_connections_total"), 1);
   EXPECT_GE(w.value("hone_redis_connections_total"), 1);
@@ -404,12 +464,39 @@ TEST(Metrics, OfAJobAgreeWithWhatItCounted) {
   EXPECT_EQ(w.value("hone_worker_in_flight", device), 0);
   EXPECT_EQ(w.value("hone_worker_draining"), 0);
 
+  check_process(c, coordinator.pid());
+  check_process(w, worker.pid());
+  EXPECT_EQ(c.value("hone_redis_reachable"), 1);
+  EXPECT_EQ(w.value("hone_redis_reachable"), 1);
+  EXPECT_EQ(c.value("hone_oldest_queued_job_seconds"), 0);
+  EXPECT_EQ(c.sum("hone_searches_waiting"), 0);
+
   // METRICS.md names them all, and no others.
+  const test::Daemon serve(
+      {"serve", "--db", folder.file("hone.db"), "--redis", server.url_text(), "--port", "0"});
+  const int ask_serve = serve_port(serve);
+  EXPECT_EQ(body(get(ask_serve, "/healthz")), "ok\n");
+  EXPECT_TRUE(get(ask_serve, "/nowhere/at/all").starts_with("HTTP/1.1 404"));
+  const std::string answer = get(ask_serve, "/metrics");
+  EXPECT_NE(answer.find("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"), answer.npos)
+      << answer;
+  const Page s(body(answer));
+  EXPECT_EQ(s.errors, "");
+  check_process(s, serve.pid());
+  EXPECT_EQ(s.value("hone_redis_reachable"), 1);
+  EXPECT_EQ(s.value("hone_http_requests_total",
+                    {{"code", "200"}, {"method", "GET"}, {"route", "/healthz"}}),
+            1);
+  EXPECT_EQ(
+      s.value("hone_http_requests_total", {{"code", "404"}, {"method", "GET"}, {"route", "other"}}),
+      1);
+  EXPECT_EQ(s.value("hone_http_request_seconds_count"), s.sum("hone_http_requests_total"));
   std::ifstream table(HONE_SOURCE_DIR "/engine/service/METRICS.md");
   std::set<std::string> documented, there = c.families();
   there.merge(w.families());
+  there.merge(s.families());
   for (std::string line; std::getline(table, line);)
-    if (line.starts_with("| `hone_")) documented.insert(line.substr(3, line.find('`', 3) - 3));
+    if (line.starts_with("| `")) documented.insert(line.substr(3, line.find('`', 3) - 3));
   EXPECT_EQ(documented, there);
 
   // Its log: every line is an object, and what the submitter wrote is in one of them.
@@ -420,9 +507,12 @@ TEST(Metrics, OfAJobAgreeWithWhatItCounted) {
     ASSERT_TRUE(event.is_object()) << line;
     EXPECT_EQ(event["component"], "coordinator");
     EXPECT_NE(event["level"], "error") << line;
+    EXPECT_TRUE(event["event"].is_string() && event["event"] != "") << line;
     const std::string message = event["message"];
-    if (!message.starts_with("begins")) continue;
+    if (event["event"] == "search_ended") EXPECT_GT(event["evaluations"], 5) << line;
+    if (event["event"] != "job_begins") continue;
     ++begins;
+    EXPECT_EQ(event["task"], hostile_name);
     EXPECT_EQ(event["job"], id);
     EXPECT_NE(message.find(hostile_name), message.npos) << message;
   }
@@ -435,6 +525,133 @@ TEST(Metrics, OfAJobAgreeWithWhatItCounted) {
     EXPECT_TRUE(std::regex_match(line, line_of_text)) << line;
   EXPECT_NE(worker.log().find(" info draining component=worker worker=one."), std::string::npos)
       << worker.log();
+}
+
+/// The value of a metric, asked for until it is `wanted` or `seconds` are over.
+double value_within(int port, const std::string& name, double wanted, double seconds,
+                    const Labels& labels = {}) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  double value = -1;
+  do {
+    value = Page(body(get(port, "/metrics"))).value(name, labels);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  } while (value != wanted && std::chrono::steady_clock::now() < until);
+  return value;
+}
+
+TEST(Metrics, AJobThatWaitsIsSeenByItsArchitectureAndAge) {
+  const RedisServer server;
+  const TemporaryFolder folder;
+  const test::Daemon coordinator({"coordinator", "--db", folder.file("hone.db"), "--redis",
+                                  server.url_text(), "--metrics", "127.0.0.1:0"});
+  const int port = metrics_port(coordinator);
+  EXPECT_EQ(value_within(port, "hone_leading", 1, 10), 1) << coordinator.log();
+  const auto job = hone({"submit", HONE_SOURCE_DIR "/baselines/vector_add/vector_add.cu", "--arch",
+                         "emu:sm_80", "--redis", server.url_text(), "--json", "-"});
+  ASSERT_EQ(job.status, 0) << job.err;
+  const Labels arch = {{"arch", "emu:sm_80"}};
+  EXPECT_EQ(value_within(port, "hone_searches_waiting", 1, 10, arch), 1);
+  const double first = Page(body(get(port, "/metrics"))).value("hone_oldest_queued_job_seconds");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  const double later = Page(body(get(port, "/metrics"))).value("hone_oldest_queued_job_seconds");
+  EXPECT_GT(later, first + 1);
+  EXPECT_LT(later, 120);
+  ASSERT_EQ(hone({"cancel", job.json()["job"], "--redis", server.url_text()}).status, 0);
+  EXPECT_EQ(value_within(port, "hone_oldest_queued_job_seconds", 0, 10), 0);
+  const Page after(body(get(port, "/metrics")));
+  EXPECT_EQ(after.value("hone_searches_waiting", arch), -1);  // no series for what nobody asks for
+}
+
+TEST(Metrics, WhoCannotKnowDoesNotLeadAndWorkersSayThatTheServerIsLost) {
+  RedisServer server;
+  const TemporaryFolder folder;
+  const auto daemon = [&](std::vector<std::string> arguments) {
+    for (const char* word : {"--metrics", "127.0.0.1:0", "--log-format", "json", "--redis"})
+      arguments.emplace_back(word);
+    arguments.push_back(server.url_text());
+    return arguments;
+  };
+  const test::Daemon coordinator(daemon({"coordinator", "--db", folder.file("hone.db")}));
+  const test::Daemon worker(daemon({"worker", "--device", "emu:sm_90", "--name", "one"}));
+  const test::Daemon quiet(
+      daemon({"worker", "--device", "emu:sm_90", "--log-level", "warning", "--name", "two"}));
+  const int ask_coordinator = metrics_port(coordinator), ask_worker = metrics_port(worker);
+  ASSERT_EQ(value_within(ask_coordinator, "hone_leading", 1, 10), 1) << coordinator.log();
+  server.kill();
+  EXPECT_EQ(value_within(ask_worker, "hone_redis_reachable", 0, 10), 0);
+  EXPECT_EQ(value_within(ask_coordinator, "hone_redis_reachable", 0, 10), 0);
+  // The lock lasts 5 s; what a call of the term still waits for does not count.
+  EXPECT_EQ(value_within(ask_coordinator, "hone_leading", 0, 5.5), 0);
+  server.start();
+  EXPECT_EQ(value_within(ask_worker, "hone_redis_reachable", 1, 20), 1);
+  EXPECT_EQ(value_within(ask_coordinator, "hone_leading", 1, 20), 1) << coordinator.log();
+  for (const test::Daemon* one : {&coordinator, &worker}) {
+    std::vector<std::string> events;
+    for (const std::string& line : lines_of(one->log())) {
+      const auto event = nlohmann::json::parse(line, nullptr, false);
+      const std::string name = event["event"];
+      if (name == "redis_back") EXPECT_GT(event["away_s"], 0);
+      if (name.starts_with("redis_")) events.push_back(name);
+    }
+    // A call that began before may find out late; between two it is lost once.
+    ASSERT_GE(events.size(), 2U) << one->log();
+    for (std::size_t i = 0; i < events.size(); ++i)
+      EXPECT_EQ(events[i], i % 2 == 0 ? "redis_lost" : "redis_back") << one->log();
+  }
+  EXPECT_NE(quiet.log().find("redis_lost"), std::string::npos) << quiet.log();
+  EXPECT_EQ(quiet.log().find("\"info\""), std::string::npos) << quiet.log();
+  // Nobody asks for anything for ten seconds.
+  for (int i = 0; i < 200 && worker.log().find("worker_waits") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_NE(worker.log().find("\"event\":\"worker_waits\""), std::string::npos) << worker.log();
+  quiet.signal(SIGKILL);  // the other one is to have all the work
+  const auto job = hone({"submit", HONE_SOURCE_DIR "/baselines/vector_add/vector_add.cu", "--arch",
+                         "emu:sm_90", "--budget", "3", "--wait", "--redis", server.url_text()});
+  EXPECT_EQ(job.status, 0) << job.err << coordinator.log();
+  EXPECT_NE(worker.log().find("\"event\":\"worker_works\""), std::string::npos) << worker.log();
+}
+
+TEST(LogLines, OfAFinalStageAreAsManyForManyFinalists) {
+  std::map<LogLevel, int> lines;
+  std::string warning;
+  const Log log = [&](const LogEvent& event) {
+    ++lines[event.level];
+    if (event.level != LogLevel::kWarning) return;
+    warning = text_line(event).substr(24);
+  };
+  log_finals(log, {}, "a-1", "emu:sm_90");
+  EXPECT_TRUE(lines.empty());
+  log_finals(log, {"the first", "another", "one more"}, "a-1", "emu:sm_90");
+  EXPECT_EQ(lines, (std::map<LogLevel, int>{{LogLevel::kDebug, 3}, {LogLevel::kWarning, 1}}));
+  EXPECT_EQ(warning,
+            " warning 3 warnings of the final stage, the first: the first job=a-1 "
+            "pool=emu:sm_90 warnings=3 event=final_stage_warnings");
+  log_finals(log, {"only one"}, "a-1", "");
+  EXPECT_EQ(warning, " warning only one job=a-1 warnings=1 event=final_stage_warnings");
+}
+
+TEST(LogLines, OfServeAreForPeopleUnlessAsked) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(hone({"optimize", HONE_SOURCE_DIR "/baselines/vector_add/vector_add.cu", "--device",
+                  "emu:sm_90", "--budget", "1", "--quiet", "--db", folder.file("hone.db")})
+                .status,
+            0);
+  const auto serve = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"serve", "--port", "0", "--db", folder.file("hone.db")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  const test::Daemon plain(serve({}));
+  const std::string url = "http://127.0.0.1:" + std::to_string(serve_port(plain)) + "/";
+  EXPECT_EQ(plain.log(), "hone: " + url + " (Ctrl-C ends it)\n");
+  const test::Daemon json(serve({"--log-format", "json"}));
+  const int port = serve_port(json);
+  const auto event = nlohmann::json::parse(json.log(), nullptr, false);
+  EXPECT_EQ(event["event"], "serve_ready") << json.log();
+  EXPECT_EQ(event["component"], "serve");
+  EXPECT_EQ(event["url"], "http://127.0.0.1:" + std::to_string(port) + "/");
+  // Without a queue there is nothing to say of one.
+  EXPECT_EQ(Page(body(get(port, "/metrics"))).value("hone_redis_reachable"), -1);
 }
 
 TEST(Metrics, ABadAddressIsAClearError) {

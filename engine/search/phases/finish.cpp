@@ -88,7 +88,9 @@ void Finish::run() {
     candidate.id = run_.journal.id_of(candidate);
     run_.outcome.timed.insert(candidate.program_hash);
   };
-  stage.warn = [this](std::string warning) { run_.outcome.warnings.push_back(std::move(warning)); };
+  stage.warn = [this](std::string warning) {
+    run_.outcome.final_warnings.push_back(std::move(warning));
+  };
   // The reference as its own candidate: what the board compares with, and a check of the timer.
   run_.outcome.ranked =
       time_finalists(stage, std::move(timed), admission_.reference(),
