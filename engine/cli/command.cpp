@@ -240,12 +240,12 @@ Result<std::unique_ptr<Store>> DatabaseOptions::open() const {
 
 namespace {
 
-Result<std::unique_ptr<Store>> open_there(const std::string& path, bool read_only) {
-  const auto file = path.empty() ? Store::default_path() : std::filesystem::path(path);
+Result<std::unique_ptr<Store>> open_there(const DatabaseOptions& of, bool read_only) {
+  const auto file = of.path.empty() ? Store::default_path() : std::filesystem::path(of.path);
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
     return invalid(fmt::format("{}: there is no database here; `hone optimize TASK{}` makes one",
-                               file.string(), as_typed()));
+                               file.string(), of.as_typed()));
   }
   StoreOptions options;
   options.read_only = read_only;
@@ -255,11 +255,11 @@ Result<std::unique_ptr<Store>> open_there(const std::string& path, bool read_onl
 }  // namespace
 
 Result<std::unique_ptr<Store>> DatabaseOptions::open_existing() const {
-  return open_there(path, true);
+  return open_there(*this, true);
 }
 
 Result<std::unique_ptr<Store>> DatabaseOptions::open_existing_to_write() const {
-  return open_there(path, false);
+  return open_there(*this, false);
 }
 
 MissingLayers DatabaseOptions::missing_layers() const {
