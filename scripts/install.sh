@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs an unpacked package: programs and their libraries in /opt/hone, `hone` on the path, its man page and completions
-# beside it in /usr/local/share, units for systemd where it is there. Usage, as root: ./install.sh [--root DIR] (DIR: for images and tests)
+# where man(1) and shells look for them, units for systemd where it is there. Usage, as root: ./install.sh [--root DIR] (DIR: for images and tests)
 # Run again, it replaces the programs and keeps /etc/hone.
 set -euo pipefail
 root=""
@@ -29,9 +29,15 @@ mv "$new" "$root/opt/hone"
 rm -rf "$root/opt/hone.old"
 ln -sfn /opt/hone/bin/hone "$root/usr/local/bin/hone"
 (cd share && find . -type f) | while read -r file; do
-  mkdir -p "$root/usr/local/share/$(dirname "$file")"
+  file=${file#./}
+  case $file in
+    # fish looks below /usr/local/share only where $XDG_DATA_DIRS says so.
+    fish/*) there=/etc/fish/completions/$(basename "$file") ;;
+    *) there=/usr/local/share/$file ;;
+  esac
+  mkdir -p "$root$(dirname "$there")"
   # A link: the next version's is found by it, too.
-  ln -sfn "/opt/hone/share/${file#./}" "$root/usr/local/share/$file"
+  ln -sfn "/opt/hone/share/$file" "$root$there"
 done
 
 for daemon in worker coordinator serve; do

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <memory>
+
 #include "engine/service/process_metrics.h"
 #include "engine/web/handlers.h"
 

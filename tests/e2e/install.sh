@@ -23,16 +23,15 @@ for daemon in worker coordinator serve; do
   [ -e "$folder/root/etc/hone/$daemon.env" ] || { echo "no settings of $daemon"; exit 1; }
 done
 # What man(1) and shells look for, as the installed program prints it.
-share=$folder/root/usr/local/share
 while read -r file words; do
-  target=$(readlink "$share/$file") || { echo "no $file"; exit 1; }
+  target=$(readlink "$folder/root$file") || { echo "no $file"; exit 1; }
   # shellcheck disable=SC2086
   "$folder/root/opt/hone/bin/hone" $words | cmp - "$folder/root$target" || { echo "$file is another one's"; exit 1; }
 done <<END
-man/man1/hone.1 man
-bash-completion/completions/hone completion bash
-zsh/site-functions/_hone completion zsh
-fish/vendor_completions.d/hone.fish completion fish
+/usr/local/share/man/man1/hone.1 man
+/usr/local/share/bash-completion/completions/hone completion bash
+/usr/local/share/zsh/site-functions/_hone completion zsh
+/etc/fish/completions/hone.fish completion fish
 END
 if grep -rlF -e "$HOME/" -e "$build" "$folder/there/hone/share"; then echo "it names this machine"; exit 1; fi
 if "$folder/there/hone/install.sh" --nonsense 2>/dev/null; then echo "takes any argument"; exit 1; fi

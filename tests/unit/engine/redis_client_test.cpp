@@ -60,6 +60,32 @@ TEST(RedisClient, WaitsForAServerThatIsAway) {
   EXPECT_EQ(*client->call({"INCR", "n"})->as_integer(), 1);
 }
 
+TEST(RedisClient, TellsOnceThatTheServerIsLostAndOnceThatItIsBack) {
+  RedisServer server({.persistence = Persistence::kAlways});
+  std::vector<RedisChange> changes;
+  RedisClientOptions options;
+  options.deadline_s = 0.4;
+  options.on_change = [&](const RedisChange& change) { changes.push_back(change); };
+  const auto client = client_of(server.url(), options);
+  ASSERT_TRUE(client->call({"PING"}));
+  EXPECT_TRUE(client->reachable());
+  EXPECT_TRUE(changes.empty());
+  server.kill();
+  EXPECT_FALSE(client->call({"PING"}, kIdempotent));
+  EXPECT_FALSE(client->call({"PING"}, kIdempotent));
+  EXPECT_FALSE(client->reachable());
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_FALSE(changes[0].reachable);
+  EXPECT_NE(changes[0].why.find("Connection refused"), std::string::npos) << changes[0].why;
+  server.start();
+  // What the server refuses is an answer of one that is there.
+  EXPECT_TRUE(client->call({"NOSUCHCOMMAND"}, kIdempotent)->is_error());
+  EXPECT_TRUE(client->reachable());
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_TRUE(changes[1].reachable);
+  EXPECT_GT(changes[1].away_s, 0.7);  // two calls gave up
+}
+
 TEST(RedisClient, ManyThreadsWhileTheServerIsKilledAgainAndAgain) {
   RedisServer server({.persistence = Persistence::kAlways});
   const auto client = client_of(server.url());
