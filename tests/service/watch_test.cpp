@@ -57,9 +57,9 @@ std::string on_a_terminal(const std::vector<std::string>& arguments, int& status
 class Watching : public ::testing::Test {
  protected:
   std::string submit(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words = {"submit", kTask,     "--arch", "emu:sm_90", "--budget", "6",
-                                      "--no-known", "--owner", "ada",    "--redis",   url_,       "--json",
-                                      "-"};
+    std::vector<std::string> words = {"submit", kTask,        "--arch",  "emu:sm_90", "--budget",
+                                      "6",      "--no-known", "--owner", "ada",       "--redis",
+                                      url_,     "--json",     "-"};
     words.insert(words.end(), more.begin(), more.end());
     const auto run = hone(words);
     EXPECT_EQ(run.status, 0) << run.err;
