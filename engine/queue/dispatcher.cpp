@@ -229,6 +229,7 @@ bool Dispatcher::put_back(const std::string& evaluation) {
     const auto found =
         std::ranges::find(lane->crashed_, evaluation, &std::pair<std::string, Asked>::first);
     if (found == lane->crashed_.end()) continue;
+    if (!lane->asks()) lane->begin_to_ask();
     lane->asked_[evaluation] = std::move(found->second);
     lane->waiting_.push_back(evaluation);
     lane->crashed_.erase(found);
