@@ -6,7 +6,6 @@
 
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
-#include "engine/cli/report.h"
 #include "engine/results/json.h"
 #include "engine/results/roofline.h"
 #include "engine/results/words.h"
@@ -200,7 +199,7 @@ void print(const Shown& shown, const std::optional<Ablation>& ablation) {
                e.final_stage ? ", final stage" : ", quick timing only");
     fmt::print("roof      {:.1f} %{}{}\n", 100 * m.roof_fraction,
                m.bound.empty() ? "" : ", bound by ", m.bound);
-    if (const std::string note = roof_note(m.roof_fraction); !note.empty())
+    if (const std::string note = results::roof_note(m.roof_fraction); !note.empty())
       fmt::print("          {}\n", note);
     if (shown.roofline) print(*shown.roofline, m);
     fmt::print("error     {:.2e} (math: {})", e.max_rel_error, to_string(row.evaluation.math));

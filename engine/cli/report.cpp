@@ -103,20 +103,8 @@ std::string board_text(const Board& board) {
   double highest = 0;
   for (const BoardRow& row : board.rows)
     highest = std::max(highest, row.evaluation.measurement.roof_fraction);
-  const std::string note = roof_note(highest);
+  const std::string note = results::roof_note(highest);
   return text + table.text() + (note.empty() ? "" : note + "\n");
-}
-
-std::string roof_note(double fraction) {
-  constexpr double kUncertain = 0.10;
-  if (fraction <= 1) return "";
-  if (fraction <= 1 + kUncertain)
-    return "a roof above 100 % is within the uncertainty of the device's ceilings; what is further "
-           "above is refused as tampering";
-  return fmt::format(
-      "ALARM: {:.1f} % of the roof is more than the ceilings' uncertainty explains; run `hone "
-      "verify` on it, or measure the ceilings again",
-      100 * fraction);
 }
 
 std::string overview_text(const results::Overview& overview) {

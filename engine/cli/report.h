@@ -14,8 +14,4 @@ namespace hone::cli {
 /// "1.31x torch eager, 0.62x cublas": a program of `time_us` against each.
 [[nodiscard]] std::string against_text(const std::vector<BaselineTime>& baselines, double time_us);
 
-/// Why a time may be above the roof, of which it is this fraction: the ceilings are uncertain by up
-/// to 10 % (evaluator/roofline/README.md). An alarm where that does not explain it. "" up to 1.
-[[nodiscard]] std::string roof_note(double fraction);
-
 }  // namespace hone::cli

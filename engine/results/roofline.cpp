@@ -67,4 +67,16 @@ Ceilings ceilings_of(const Store& store, const Provenance& provenance) {
   return profile == nullptr ? Ceilings{} : calibrate::ceilings_of(*profile, "profile");
 }
 
+std::string roof_note(double fraction) {
+  constexpr double kUncertain = 0.10;
+  if (fraction <= 1) return "";
+  if (fraction <= 1 + kUncertain)
+    return "a roof above 100 % is within the uncertainty of the device's ceilings; what is further "
+           "above is refused as tampering";
+  return fmt::format(
+      "ALARM: {:.1f} % of the roof is more than the ceilings' uncertainty explains; run `hone "
+      "verify` on it, or measure the ceilings again",
+      100 * fraction);
+}
+
 }  // namespace hone::results

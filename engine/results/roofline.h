@@ -37,4 +37,8 @@ struct RooflinePosition {
 /// Measured ones from the database, an emulated device's from its profile; all 0: not known.
 [[nodiscard]] Ceilings ceilings_of(const Store& store, const Provenance& provenance);
 
+/// Why a time may be above the roof, of which it is this fraction: the ceilings are uncertain by up
+/// to 10 % (evaluator/roofline/README.md). An alarm where that does not explain it. "" up to 1.
+[[nodiscard]] std::string roof_note(double fraction);
+
 }  // namespace hone::results

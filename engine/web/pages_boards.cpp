@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "engine/results/roofline.h"
 #include "engine/results/text.h"
 #include "engine/results/words.h"
 #include "engine/web/handlers.h"
@@ -61,12 +62,10 @@ std::string candidate_cell(const BoardRow& row) {
                            more);
 }
 
-constexpr double kAtTheRoof = 1.005;  // shares of the roof are shown to a tenth of a percent
-
 Cell roof_cell(const Measurement& m) {
   if (m.roof_fraction <= 0) return {};
   const std::string share = fmt::format("{:.1f} %", 100 * m.roof_fraction);
-  const std::string shown = m.roof_fraction > kAtTheRoof ? badge(share, page::Tone::kWarn) : share;
+  const std::string shown = m.roof_fraction > 1 ? badge(share, page::Tone::kWarn) : share;
   return {fmt::format(R"({} {}<br><span class="soft">{}</span>)",
                       bar_html(m.roof_fraction, share + " of the roof"), shown, escape(m.bound)),
           fmt::format("{:.9g}", m.roof_fraction)};
@@ -98,10 +97,10 @@ std::string board_html(const Board& board) {
   if (any_elsewhere)
     columns.push_back({.title = "Elsewhere", .sortable = false, .prose = true, .wide = true});
   std::vector<std::vector<Cell>> rows;
-  bool above_roof = false;
+  double highest = 0;  // share of the roof
   for (const BoardRow& row : board.rows) {
     const Measurement& m = row.evaluation.measurement;
-    above_roof = above_roof || m.roof_fraction > kAtTheRoof;
+    highest = std::max(highest, m.roof_fraction);
     auto& cells = rows.emplace_back();
     cells.push_back(number_cell(fmt::format("{}", row.rank), row.rank));
     cells.push_back({candidate_cell(row)});
@@ -120,10 +119,9 @@ std::string board_html(const Board& board) {
   const std::string caption = fmt::format(
       "{} on {} ({}), reference {}", board.task_name, board.device_name,
       board.modelled ? "modelled, not measured" : "measured", time_text(board.reference_time_us));
+  const std::string note = results::roof_note(highest);
   return table(caption, columns, rows, {.row_header = 1, .caption_unseen = true}) +
-         (above_roof ? R"(<p class="soft">Above 100 % of the roof: the roof counts every byte )"
-                       R"(once from and to DRAM, and caches kept some of it.</p>)"
-                     : "");
+         (note.empty() ? "" : fmt::format(R"(<p class="soft">{}</p>)", escape(note)));
 }
 
 /// "modelled · emulated sm_90 · reference 9.55 ms", under a board's title.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/cli/report.h"
+#include "engine/results/roofline.h"
 
 namespace hone::cli {
 namespace {
@@ -19,8 +20,8 @@ Board board(double roof_fraction) {
 }
 
 TEST(RoofNote, IsThereOnlyAboveTheRoof) {
-  EXPECT_EQ(roof_note(0), "");
-  EXPECT_EQ(roof_note(1), "");
+  EXPECT_EQ(results::roof_note(0), "");
+  EXPECT_EQ(results::roof_note(1), "");
   EXPECT_EQ(board_text(board(0.97)).find("roof above"), std::string::npos);
   EXPECT_NE(board_text(board(1.04)).find("within the uncertainty"), std::string::npos);
   EXPECT_EQ(board_text(board(1.04)).find("ALARM"), std::string::npos);

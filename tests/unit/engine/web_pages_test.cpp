@@ -95,11 +95,11 @@ TEST_F(FilledWebTest, ACandidateCanBeDownloaded) {
 TEST_F(FilledWebTest, NumbersAboveTheRoofAreExplained) {
   Evaluation fast = timed(5, 10);
   fast.measurement.roof_fraction = 1.2;
-  EXPECT_FALSE(has(get("/tasks/" + task_.hash()).body, "Above 100 %"));
+  EXPECT_FALSE(has(get("/tasks/" + task_.hash()).body, "ALARM"));
   put(run_, hash_of('d'), fast);
   const auto page = get("/tasks/" + task_.hash() + "?rows=20").body;
   EXPECT_TRUE(has(page, "120.0 %"));
-  EXPECT_TRUE(has(page, "Above 100 % of the roof"));
+  EXPECT_TRUE(has(page, "ALARM: 120.0 % of the roof"));
 }
 
 TEST_F(FilledWebTest, ARunIsLiveUntilItHasEnded) {
