@@ -9,16 +9,18 @@
 namespace hone::web {
 
 std::expected<CandidateData, Failure> read_candidate(Context& context, const std::string& id,
-                                                     const std::string& against) {
-  const auto none = [](const std::string& name) {
-    return not_found(fmt::format("There is no candidate '{}', or more than one begins so.", name));
+                                                     const std::string& against,
+                                                     const std::string& device) {
+  const auto none = [&](const std::string& name) {
+    return not_found(fmt::format("There is no candidate '{}', or more than one begins so{}.", name,
+                                 device.empty() ? "" : ", or it has no result of this device"));
   };
   if (!is_hex_id(id)) return none(id);
   if (!against.empty() && !is_hex_id(against)) return none(against);
   std::string missing;  // whose absence is the client's mistake
   auto data = context.stores.with([&](const Store& store) -> Result<CandidateData> {
     missing = id;
-    auto row = store.find_candidate(id);
+    auto row = store.find_candidate(id, device);
     if (!row) return std::unexpected(row.error());
     CandidateData data{.row = std::move(*row), .before_name = "reference"};
     if (!against.empty()) {

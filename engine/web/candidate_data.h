@@ -21,9 +21,11 @@ struct CandidateData {
   std::optional<results::Roofline> roofline;
 };
 
-/// `against`: another candidate's id; empty: the reference.
+/// `against`: another candidate's id; empty: the reference. `device`: from whose board it comes, as
+/// Store::find_candidate() takes it; empty: any.
 [[nodiscard]] std::expected<CandidateData, Failure> read_candidate(Context& context,
                                                                    const std::string& id,
-                                                                   const std::string& against);
+                                                                   const std::string& against,
+                                                                   const std::string& device = "");
 
 }  // namespace hone::web

@@ -47,9 +47,9 @@ std::string candidate_cell(const BoardRow& row) {
   const std::string name = recipe.empty()              ? candidate.origin
                            : main_step != recipe.end() ? main_step->rewriter
                                                        : recipe.front().rewriter;
-  std::string out =
-      fmt::format(R"(<a href="/candidates/{0}">{1}</a> <span class="mono soft">{0}</span>)",
-                  url_part(candidate.id), escape(name));
+  std::string out = fmt::format(
+      R"(<a href="/candidates/{0}?device={2}">{1}</a> <span class="mono soft">{0}</span>)",
+      url_part(candidate.id), escape(name), url_part(row.provenance.device_name));
   if (candidate.origin != "rules" && !recipe.empty())
     out += fmt::format(R"( <span class="soft">by {}</span>)", escape(candidate.origin));
   if (row.provenance.sandbox == "off") out += " " + badge("sandbox off", page::Tone::kBad);

@@ -232,7 +232,8 @@ std::string provenance_html(const CandidateData& data) {
 }  // namespace
 
 Answer candidate_page(Context& context, const Request& request, const Parts& parts) {
-  const auto data = read_candidate(context, parts[0], request.param("against"));
+  const auto data =
+      read_candidate(context, parts[0], request.param("against"), request.param("device"));
   if (!data) return std::unexpected(data.error());
   const CandidateRecord& candidate = data->row.candidate;
   const std::string source = context.formatted(without_task_comment(candidate.program.source));
@@ -240,8 +241,12 @@ Answer candidate_page(Context& context, const Request& request, const Parts& par
   std::string html = headline_html(*data) + numbers_html(context, *data);
   html += source_section(*data, source);
   html += fmt::format(
-      R"(<section id="diff"><h2>What changed</h2><form class="filters" method="get" action="/candidates/{}#diff"><label>Against <input name="against" value="{}" placeholder="the reference" autocomplete="off" spellcheck="false" class="mono"></label><button type="submit">Compare</button></form>{}</section>)",
+      R"(<section id="diff"><h2>What changed</h2><form class="filters" method="get" action="/candidates/{}#diff"><label>Against <input name="against" value="{}" placeholder="the reference" autocomplete="off" spellcheck="false" class="mono"></label>{}<button type="submit">Compare</button></form>{}</section>)",
       url_part(candidate.id), escape(request.param("against")),
+      request.param("device").empty()
+          ? ""
+          : fmt::format(R"(<input type="hidden" name="device" value="{}">)",
+                        escape(request.param("device"))),
       diff_html(results::side_by_side(before, source), data->before_name, candidate.id));
   html += "<section><h2>Recipe</h2>" + recipe_html(candidate.recipe) + "</section>";
   html += R"(<div class="charts">)" + roofline_html(*data) +

@@ -23,6 +23,7 @@ constexpr Param kOfBoards[] = {{"task"},   {"device"}, {"arch"},           {"mod
                                {"origin"}, {"math"},   {"rows", "", true}, {"offset", "0", true}};
 constexpr Param kOfTask[] = {{"device"}, {"arch"}, {"modelled"},
                              {"origin"}, {"math"}, {"rows", "", true}};
+constexpr Param kOfCandidate[] = {{"against"}, {"device"}};
 constexpr Param kAgainst[] = {{"against"}};
 constexpr Param kExport[] = {{"format", "cu"}};
 constexpr Param kOfRuns[] = {{"task"}, {"job"}, {"before", "0", true}};
@@ -46,7 +47,7 @@ constexpr Param kJobsApi[] = {{"limit", "50", true}, {"owner"}, {"state"}, {"tas
 constexpr std::array kRoutes = {
     Route{"GET", "/", boards_page, true, kOfBoards},
     Route{"GET", "/tasks/{hash}", task_page, true, kOfTask},
-    Route{"GET", "/candidates/{id}", candidate_page, true, kAgainst},
+    Route{"GET", "/candidates/{id}", candidate_page, true, kOfCandidate},
     Route{"GET", "/runs", runs_page, true, kOfRuns},
     Route{"GET", "/runs/{id}", run_page, true},
     Route{"GET", "/jobs", jobs_page, true, kOfJobs},

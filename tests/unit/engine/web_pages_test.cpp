@@ -92,6 +92,21 @@ TEST_F(FilledWebTest, ACandidateCanBeDownloaded) {
   EXPECT_EQ(get("/api/v1/candidates/" + id('c') + "/export?format=json").status, 200);
 }
 
+TEST_F(FilledWebTest, ACandidateIsShownWithTheDeviceOfTheBoardThatItComesFrom) {
+  // Measured 2 times as fast on one device, modelled 4 times on another.
+  const std::string board = get("/").body;
+  EXPECT_TRUE(has(board, "/candidates/" + id('a') + "?device=NVIDIA%20H200"));
+  EXPECT_TRUE(has(board, "/candidates/" + id('a') + "?device=emulated%20sm_90"));
+  const auto headline = [&](const std::string& device) {
+    const std::string page = get("/candidates/" + id('a') + "?device=" + device).body;
+    const auto at = page.find("class=\"headline\"");
+    return at == page.npos ? std::string() : page.substr(at, 120);
+  };
+  EXPECT_TRUE(has(headline("NVIDIA%20H200"), "2.00 times"));
+  EXPECT_TRUE(has(headline("emulated%20sm_90"), "4.00 times"));
+  EXPECT_EQ(get("/candidates/" + id('a') + "?device=none").status, 404);
+}
+
 TEST_F(FilledWebTest, NumbersAboveTheRoofAreExplained) {
   Evaluation fast = timed(5, 10);
   fast.measurement.roof_fraction = 1.2;
