@@ -18,9 +18,9 @@ const std::string kVectorAdd = std::string(HONE_SOURCE_DIR) + "/baselines/vector
 class Db : public ::testing::Test {
  protected:
   void search(const std::string& db, int seed, int budget = 8) {
-    const auto run = hone({"optimize", kVectorAdd, "--device", "emu:sm_90", "--budget",
-                           std::to_string(budget), "--seed", std::to_string(seed), "--db", db,
-                           "--quiet"});
+    const auto run =
+        hone({"optimize", kVectorAdd, "--device", "emu:sm_90", "--budget", std::to_string(budget),
+              "--seed", std::to_string(seed), "--db", db, "--quiet"});
     ASSERT_EQ(run.status, 0) << run.err;
   }
   static nlohmann::json checked(const std::string& db) {
@@ -59,7 +59,8 @@ TEST_F(Db, IsCopiedMergedThinnedAndChecked) {
         .json()["boards"][0]["rows"][0]["candidate"];
   };
   const auto best = board();
-  const auto counted = hone({"db", "prune", "--keep", "1", "--dry-run", "--db", db_, "--json", "-"});
+  const auto counted =
+      hone({"db", "prune", "--keep", "1", "--dry-run", "--db", db_, "--json", "-"});
   EXPECT_EQ(checked(db_)["rows"], both["rows"]);
   const auto pruned = hone({"db", "prune", "--keep", "1", "--db", db_, "--json", "-"});
   ASSERT_EQ(pruned.status, 0) << pruned.err;
@@ -112,12 +113,14 @@ TEST_F(Db, AReadOnlyOneCanBeLookedAt) {
       geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all " : "";
   const auto run = [&](const std::string& arguments) {
     const std::string log = folder_.file("log");
-    const std::string command = nobody + HONE_BIN_DIR + "/hone " + arguments + " --db " + file +
-                                " > " + log + " 2>&1";
+    const std::string command =
+        nobody + HONE_BIN_DIR + "/hone " + arguments + " --db " + file + " > " + log + " 2>&1";
     return WEXITSTATUS(std::system(command.c_str()));
   };
-  if (!nobody.empty() && std::system((nobody + HONE_BIN_DIR + "/hone --version > " +
-                                      folder_.file("log") + " 2>&1").c_str()) != 0) {
+  if (!nobody.empty() &&
+      std::system(
+          (nobody + HONE_BIN_DIR + "/hone --version > " + folder_.file("log") + " 2>&1").c_str()) !=
+          0) {
     fs::permissions(folder, fs::perms(0755));
     GTEST_SKIP() << "an ordinary user cannot run the built hone here";
   }
