@@ -407,6 +407,7 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
       continue;
     }
     adopt = false;
+    if (!first) (void)server.look();  // it may have been started again, with other settings
     say(LogLevel::kInfo, fmt::format("leading, term {}", lead.token()));
     Term(broker, lead, store, options, metrics, database, server).run();
     lead.resign();
