@@ -86,11 +86,12 @@ Error describe(const SQLite::Exception& exception, const std::filesystem::path& 
   }
   const std::string why =
       system_errno != 0 ? std::generic_category().message(system_errno) : exception.what();
-  if (code == SQLITE_CANTOPEN)
+  if (code == SQLITE_CANTOPEN) {
     return at(
         fmt::format("the database cannot be opened ({}); check the folder and its "
                     "permissions, or name another with --db",
                     why));
+  }
   return at(fmt::format("reading or writing the database failed: {}", why));
 }
 
@@ -211,10 +212,8 @@ void Store::Impl::look_for_writers() {
   uri = store_file::uri_of(path, in_use ? "?mode=ro" : "?immutable=1");
   const auto stamp = store_file::stamp_of(path);
   database = store_file::open_to_read(uri, 10'000);
-  if (!in_use)
-    unwritten = stamp;
-  else
-    unwritten.reset();
+  unwritten.reset();
+  if (!in_use) unwritten = stamp;
 }
 
 /// A file that this user cannot write: read as it is. Throws as SQLite does, and

@@ -43,12 +43,10 @@ class Findings {
   void add(std::string problem) {
     if (++count_ <= kMostProblems) problems_.push_back(std::move(problem));
   }
-  ~Findings() {
+  void say_how_many_more() {
     if (count_ > kMostProblems)
       problems_.push_back(fmt::format("and {} more", count_ - kMostProblems));
   }
-  Findings(const Findings&) = delete;
-  Findings& operator=(const Findings&) = delete;
 
  private:
   std::vector<std::string>& problems_;
@@ -107,9 +105,10 @@ void check_contents(SQLite::Database& database, Findings& found) {
              [](SQLite::Statement& row) {
                const auto evaluation = store_detail::value_or_throw(
                    evaluation_from_json(parse_stored(row.getColumn(1).getString())));
-               if (to_string(evaluation.verdict) != row.getColumn(2).getString())
+               if (to_string(evaluation.verdict) != row.getColumn(2).getString()) {
                  throw std::runtime_error("two verdicts: " + row.getColumn(2).getString() +
                                           " and " + std::string(to_string(evaluation.verdict)));
+               }
              });
   check_rows(database, "a board's result",
              "SELECT r.candidate FROM results r WHERE r.verdict = 'ok' AND r.final = 1 AND NOT "
@@ -117,6 +116,28 @@ void check_contents(SQLite::Database& database, Findings& found) {
              "r.device_name AND b.modelled = r.modelled)",
              found,
              [](SQLite::Statement&) { throw std::runtime_error("its board is not listed"); });
+}
+
+/// Of the whole database; `rows` takes how many each table has.
+std::vector<std::string> problems_of(SQLite::Database& database,
+                                     std::vector<std::pair<std::string, std::int64_t>>& rows) {
+  std::vector<std::string> problems;
+  Findings found(problems);
+  try {
+    const SQLite::Transaction snapshot(database);  // one state for all the reads
+    check_pages(database, found);
+    for (const char* table : kTables) {
+      rows.emplace_back(
+          table, database.execAndGet(fmt::format("SELECT COUNT(*) FROM {}", table)).getInt64());
+    }
+    check_contents(database, found);
+  } catch (const SQLite::Exception& exception) {
+    const auto fault = store_detail::fault_of(exception, 0);
+    if (fault && *fault != StoreFault::kDamaged) throw;
+    found.add(fmt::format("it cannot be read to its end: {}", exception.what()));
+  }
+  found.say_how_many_more();
+  return problems;
 }
 
 /// Of each board the best result of each program, where the compiler makes one code of several of
@@ -232,20 +253,7 @@ Result<StoreCheck> Store::check() const {
     SQLite::Database& database = impl_->database;
     check.format = database.execAndGet("PRAGMA user_version").getInt();
     check.bytes = store_maintenance::bytes_of(impl_->path);
-    store_maintenance::Findings found(check.problems);
-    try {
-      const SQLite::Transaction snapshot(database);  // one state for all the reads
-      store_maintenance::check_pages(database, found);
-      for (const char* table : store_maintenance::kTables)
-        check.rows.emplace_back(
-            table, store_maintenance::count(database,
-                                            fmt::format("SELECT COUNT(*) FROM {}", table).c_str()));
-      store_maintenance::check_contents(database, found);
-    } catch (const SQLite::Exception& exception) {
-      const auto fault = store_detail::fault_of(exception, 0);
-      if (fault && *fault != StoreFault::kDamaged) throw;
-      found.add(fmt::format("it cannot be read to its end: {}", exception.what()));
-    }
+    check.problems = store_maintenance::problems_of(database, check.rows);
     return check;
   });
 }

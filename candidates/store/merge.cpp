@@ -227,7 +227,8 @@ Result<Merged> Store::merge(const std::filesystem::path& file) {
       database.exec(fmt::format("DROP TABLE temp.{}", table));
     return now;
   });
-  (void)impl_->guarded([&] { attached.reset(); });
+  if (const auto detached = impl_->guarded([&] { attached.reset(); }); !detached && merged)
+    return std::unexpected(detached.error());
   return merged;
 }
 

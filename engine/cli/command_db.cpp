@@ -47,10 +47,11 @@ int merge(const Options& options) {
              "{}: took over {} tasks, {} runs, {} candidates, {} results, {} baselines from {}\n",
              (*store)->path().string(), merged->tasks, merged->runs, merged->candidates,
              merged->results, merged->baselines, options.file);
-  if (merged->withdrawn > 0)
+  if (merged->withdrawn > 0) {
     fmt::print(out_of(options.common),
                "  {} results left their boards: {} has shown their programs to be wrong\n",
                merged->withdrawn, options.file);
+  }
   return options.common.write_json({{"tasks", merged->tasks},
                                     {"runs", merged->runs},
                                     {"candidates", merged->candidates},
@@ -71,11 +72,12 @@ std::string days_ago(double days) {
 }
 
 int prune(const Options& options) {
-  if (options.keep == 0 && options.older_than_days == 0)
+  if (options.keep == 0 && options.older_than_days == 0) {
     return options.common.fail(
         {ErrorCode::kInvalidInput,
          "say what may go: --keep N, all but the best N of each board; --older-than DAYS, what "
          "nobody found since; or both, what is both"});
+  }
   const auto store = options.database.open_existing_to_write();
   if (!store) return options.common.fail(store.error());
   PruneOptions prune;
@@ -87,12 +89,14 @@ int prune(const Options& options) {
   fmt::print(out_of(options.common), "{} {} candidates with {} results, {} runs, {} replies\n",
              options.dry_run ? "would delete" : "deleted", pruned->candidates, pruned->results,
              pruned->runs, pruned->replies);
-  if (!options.dry_run)
+  if (!options.dry_run) {
     fmt::print(out_of(options.common), "the file had {} and has {}\n",
                megabytes(pruned->bytes_before), megabytes(pruned->bytes_after));
-  if (!pruned->not_shrunk.empty())
+  }
+  if (!pruned->not_shrunk.empty()) {
     fmt::print(stderr, "hone: the file was not made smaller, its space is used again: {}\n",
                pruned->not_shrunk);
+  }
   return options.common.write_json({{"dry_run", options.dry_run},
                                     {"candidates", pruned->candidates},
                                     {"results", pruned->results},

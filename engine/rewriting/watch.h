@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "engine/rewriting/rewriting.h"
@@ -9,10 +10,12 @@
 namespace hone {
 
 /// While it lives a thread looks at `stop` (may be null) and the clock, and cancels `rewriting`
-/// once. The end of it lets `rewriting` go on.
+/// once. The end of it lets `rewriting` go on. Time in which nobody could go on does not count:
+/// `paused_s` says how much there was so far [s]; empty: none.
 class RewritingWatch {
  public:
-  RewritingWatch(Rewriting& rewriting, const std::atomic<bool>* stop, double limit_s);
+  RewritingWatch(Rewriting& rewriting, const std::atomic<bool>* stop, double limit_s,
+                 std::function<double()> paused_s = {});
   ~RewritingWatch();
   [[nodiscard]] bool fired() const { return fired_; }
 

@@ -452,6 +452,7 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
       continue;
     }
     adopt = false;
+    if (!first) (void)server.look();  // it may have been started again, with other settings
     say(LogLevel::kInfo, "leading", fmt::format("leading, term {}", lead.token()),
         {{"term", lead.token()}});
     Term(broker, lead, store, options, metrics, database, server, asked).run();

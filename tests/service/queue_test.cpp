@@ -473,9 +473,17 @@ TEST_F(Dispatching, ARedisThatForgetsIsAskedAgain) {
   std::jthread killer([&] {
     for (int i = 0; i < 2; ++i) {
       std::this_thread::sleep_for(milliseconds(300));
-      server_.restart();  // without a file: all is gone, the leader's lock too
+      // All is gone but the leader's lock, in one step: without it nobody would lead any more.
       auto connection = server_.connect();
-      (void)connection->command({"SET", broker_->keys().leader(), std::to_string(lead_->token())});
+      EXPECT_TRUE(connection
+                      ->command({"EVAL",
+                                 "redis.call('FLUSHALL') "
+                                 "return redis.call('SET', KEYS[1], ARGV[1])",
+                                 "1", broker_->keys().leader(), std::to_string(lead_->token())})
+                      .value()
+                      .is_ok());
+      EXPECT_TRUE(connection->command({"SCRIPT", "FLUSH"}));
+      EXPECT_TRUE(connection->command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"}));
     }
   });
   run(*queue, 600);

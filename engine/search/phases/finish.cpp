@@ -45,7 +45,7 @@ std::vector<CandidateRecord> Finish::reduced(const std::vector<Contender>& conte
   const double left_s = budget.seconds - run_.clock.elapsed_s();
   const double limit_s =
       budget.seconds > 0 ? std::max(0.0, kMostForReduction * left_s) : kNoLimit_s;
-  const RewritingWatch watch(run_.rewriting, run_.options.stop, limit_s);
+  const RewritingWatch watch(run_.rewriting, run_.options.stop, limit_s, run_.options.paused_s);
   const int wanted = run_.clock.plan.affordable_finalists(run_.options.settings.finalists);
   ReductionStage stage{run_.target, admission_.builder(), run_.next_id, run_.random.bits(),
                        run_.modelled()};

@@ -27,7 +27,7 @@ Opening::Opening(SearchRun& run, Admission& admission, LlmSide& llm)
   const TimePlan& plan = run_.clock.plan;
   const double left_s = run_.clock.left_s(known.empty() ? plan.search_end() : plan.known_end());
   watch_.emplace(run_.rewriting, run_.options.stop,
-                 left_s + (repeats && !replay_.empty() ? kReplay_s : 0));
+                 left_s + (repeats && !replay_.empty() ? kReplay_s : 0), run_.options.paused_s);
   strategy_ = make_strategy(known);
   teller_.emplace(run_, llm_, *strategy_);
   if (!repeats) recalled_ = recall();
