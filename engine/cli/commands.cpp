@@ -42,8 +42,8 @@ int run_command_line(int argc, char** argv) {
       add_baseline(app), add_describe(app),    add_calibrate(app),   add_doctor(app),
       add_submit(app),   add_jobs(app),        add_watch(app),       add_cancel(app),
       add_workers(app),  add_coordinator(app), add_worker(app),      add_serve(app),
-      add_report(app),   add_prompt(app),      add_completion(app),  add_man(app),
-      add_version(app),  add_help(app),        add_db(app)};
+      add_report(app),   add_prompt(app),      add_db(app),          add_completion(app),
+      add_man(app),      add_version(app),     add_help(app)};
   const CommandUsage usage = usage_of(app);
   const std::string mistake = mistake_in(usage, {argv + std::min(argc, 1), argv + argc});
   if (!mistake.empty()) {

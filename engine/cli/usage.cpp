@@ -168,7 +168,10 @@ std::string notes_on(const OptionUsage& option) {
 const std::vector<std::pair<std::string, std::string>>& exit_statuses() {
   static const std::vector<std::pair<std::string, std::string>> statuses = {
       {"0", "Done"},
-      {"1", "A task or a candidate failed its checks"},
+      {"1",
+       "A task or a candidate failed its checks, a job that was watched failed or was cancelled, "
+       "one "
+       "to be cancelled had ended, or a database has faults"},
       {"2", "Wrong usage or input"},
       {"3", "The environment lacks something, or failed: a disk, a server, a process"}};
   return statuses;

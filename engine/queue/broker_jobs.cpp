@@ -211,15 +211,6 @@ Result<bool> Broker::has_leader() {
   return !reply->is_nil();
 }
 
-std::int64_t Broker::now_ms() {
-  const auto reply = redis_->call({"TIME"}, kRepeatable);
-  if (!reply) return unix_ms();
-  const auto parts = reply->as_array();
-  if (!parts || parts->size() != 2) return unix_ms();
-  const auto seconds = (*parts)[0].as_string(), micros = (*parts)[1].as_string();
-  if (!seconds || !micros) return unix_ms();
-  return 1000 * std::atoll(std::string(*seconds).c_str()) +
-         std::atoll(std::string(*micros).c_str()) / 1000;
-}
+std::int64_t Broker::now_ms() { return server_time().value_or(unix_ms()); }
 
 }  // namespace hone::queue

@@ -192,8 +192,12 @@ class Term {
     std::size_t taken = 0, bytes = 0;
     while (taken < unkept_.size() && taken < kKeptAtOnce && bytes < kKeptBytesAtOnce) {
       const auto message = lead_.message_bytes(unkept_[taken].id);
-      if (!message && message.error().code != ErrorCode::kInvalidInput) break;
-      if (message && *message) {  // else its runner says what is wrong with it
+      if (!message && (message.error().code == ErrorCode::kInfrastructure ||
+                       message.error().code == ErrorCode::kEnvironment)) {
+        warn("jobs_not_kept", message.error().message);
+        break;
+      }
+      if (message && *message) {  // else its runner says what is wrong with it, of this job alone
         bytes += (*message)->size();
         kept.push_back({unkept_[taken].id, std::move(**message)});
       }
@@ -445,6 +449,9 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
     }
     const auto ready = enter(broker, lead, store, adopt, options.log);
     if (!ready) {
+      // Said while it leads: else all that people see is that nobody does.
+      if (const std::string trouble = database.trouble(); !trouble.empty())
+        (void)lead.set_trouble(trouble);
       lead.resign();
       if (ready.error().code == ErrorCode::kInvalidInput) return ready;
       say(LogLevel::kWarning, "lead_not_begun", ready.error().message);

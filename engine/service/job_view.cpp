@@ -98,10 +98,10 @@ JobView view_of(queue::JobRow row, const ServiceState& state) {
   if (view.row.about) archs = view.row.about->archs;
   if (archs.empty())
     for (const auto& progress : status.archs) archs.push_back(progress.arch);
-  if (!state.leads) {
-    view.held = "no coordinator leads";
-  } else if (!state.trouble.empty()) {
+  if (!state.trouble.empty()) {  // also why nobody leads, where nobody does
     view.held = state.trouble;
+  } else if (!state.leads) {
+    view.held = "no coordinator leads";
   } else if (view.place > 0) {
     view.held = ordinal(view.place) + " in line";
   }

@@ -29,7 +29,8 @@ Result<std::vector<std::string>> archs_there(queue::Broker& broker) {
   std::set<std::string> gpus, models;
   for (const auto& worker : *workers)
     for (const auto& device : worker.devices)
-      (device.modelled ? models : gpus).insert(device.modelled ? device.pool : device.info.arch);
+      if (!worker.draining)
+        (device.modelled ? models : gpus).insert(device.modelled ? device.pool : device.info.arch);
   if (!gpus.empty()) return std::vector<std::string>(gpus.begin(), gpus.end());
   if (!models.empty())
     return invalid(

@@ -67,7 +67,7 @@ std::string numbers_html(const Context& context, const CandidateData& data) {
   const Evaluation& e = row.evaluation;
   const Measurement& m = e.measurement;
   Facts facts;
-  facts.html("Found by", runs_html(context, data.runs)).text("Note", e.note);
+  facts.html("Found in", runs_html(context, data.runs)).text("Note", e.note);
   if (e.verdict != Verdict::kOk) return facts.take();
   facts.text("Rank", row.rank > 0 ? fmt::format("{} on its board", row.rank) : "")
       .text("Speedup", interval_text(e))
@@ -97,8 +97,8 @@ std::string numbers_html(const Context& context, const CandidateData& data) {
 /// The kernel, and what it can be taken away as.
 std::string source_section(const CandidateData& data, const std::string& source) {
   std::string exports;
-  if (data.row.evaluation.verdict == Verdict::kOk)
-    for (const ExportFormatName& format : export_formats())
+  for (const ExportFormatName& format : export_formats())
+    if (data.row.evaluation.verdict == Verdict::kOk || format.format == ExportFormat::kJson)
       exports += fmt::format(R"(<a href="/api/v1/candidates/{}/export?format={}">{}</a> )",
                              url_part(data.row.candidate.id), format.name, format.name);
   return fmt::format(
@@ -212,7 +212,7 @@ std::string provenance_html(const CandidateData& data) {
   facts
       .html("Program",
             fmt::format(R"(<span class="mono">{}</span>)", escape(row.candidate.program_hash)))
-      .text("Found by", row.candidate.origin)
+      .text("Made by", row.candidate.origin)
       .html("Derived from",
             row.candidate.parent.empty() ? "" : candidate_link(row.candidate.parent))
       .html("Found", time_html(row.found_at))

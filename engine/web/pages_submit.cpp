@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 #include "engine/search/search_limits.h"
@@ -20,7 +19,6 @@ using page::url_part;
 
 namespace {
 
-constexpr auto kStateAge = std::chrono::seconds(2);
 constexpr std::string_view kArchField = "arch_";  ///< begins the names of the architectures' boxes
 
 /// A form's lines end in CR LF, whatever was pasted: the task would be another one.
@@ -96,7 +94,7 @@ std::string form_html(const ServiceState* state, const Request& request, const F
 <input id="task_file" name="task_file" type="file" accept=".cu,.cuh,.txt"></p>
 <p><label for="task">Or its text</label>
 <textarea id="task" name="task" rows="12" spellcheck="false" class="mono" aria-describedby="task-help">{}</textarea>
-<span id="task-help" class="soft">A file goes before this text. Inputs from files cannot be submitted.</span></p>
+<span id="task-help" class="soft">If you choose a file, this text is ignored. Inputs from files cannot be submitted.</span></p>
 {}{}<p><label for="priority">Priority</label>
 <input id="priority" name="priority" type="number" min="{}" max="{}" value="{}"></p>
 {}<p><label for="token">Token</label>

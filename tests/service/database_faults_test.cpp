@@ -208,11 +208,11 @@ TEST(DatabaseFaultsOfProcesses, HoneJobsSaysWhatJobsWaitFor) {
   const std::string id = submit(test, server.socket_url());
   const Daemon worker({"worker", "--device", "emu:sm_90", "--redis", server.url_text()});
   hone::testing::ProcessResult jobs;
-  for (int i = 0; i < 100 && jobs.out.find("waits") == std::string::npos; ++i) {
+  for (int i = 0; i < 100 && jobs.out.find("database full") == std::string::npos; ++i) {
     std::this_thread::sleep_for(milliseconds(100));
     jobs = hone({"jobs", "--redis", server.url_text()});
   }
-  EXPECT_NE(jobs.out.find("queued      waits: database full"), std::string::npos) << jobs.out;
+  EXPECT_NE(jobs.out.find("queued; database full"), std::string::npos) << jobs.out;
   const auto document = hone({"jobs", "--redis", server.url_text(), "--json", "-"}).json();
   EXPECT_EQ(document["jobs"][0]["waits"], "database full");
   EXPECT_EQ(document["jobs"][0]["state"], "queued");

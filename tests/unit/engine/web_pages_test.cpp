@@ -72,7 +72,8 @@ TEST_F(FilledWebTest, ACandidateHasItsRecipeAndWhatItChanged) {
   const auto wrong = get("/candidates/" + id('c')).body;
   EXPECT_TRUE(has(wrong, "race</span>"));
   EXPECT_TRUE(has(wrong, "<p>C[3]"));
-  EXPECT_FALSE(has(wrong, "/export?"));  // it is not for use
+  EXPECT_FALSE(has(wrong, "/export?format=cu"));  // it is not for use
+  EXPECT_TRUE(has(wrong, "/export?format=json"));
   EXPECT_TRUE(has(get("/candidates/" + id('a') + "?against=" + id('b')).body, hash_of('b')));
 }
 
