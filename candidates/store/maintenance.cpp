@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
 #include <system_error>
 
 #include "candidates/store/impl.h"
@@ -34,6 +37,33 @@ void sync(const std::filesystem::path& file) {
   if (handle < 0) return;
   (void)fsync(handle);
   close(handle);
+}
+
+/// What is in `from` as it is now, into the empty file `part`, which becomes `file`.
+Result<void> copy_pages(const std::filesystem::path& from, const std::filesystem::path& part,
+                        const std::filesystem::path& file) {
+  constexpr int kPatience_ms = 10'000;
+  constexpr int kFirstWithId = 15;  // format
+  std::optional<SQLite::Database> original;
+  try {
+    original.emplace(from.string(), SQLite::OPEN_READONLY, kPatience_ms);
+    store_detail::expect_ours(*original);
+  } catch (const SQLite::Exception& exception) {
+    return std::unexpected(store_detail::describe(exception, from));
+  } catch (const std::exception& exception) {
+    return invalid(fmt::format("{}: {}", from.string(), exception.what()));
+  }
+  try {
+    SQLite::Database copy(part.string(), SQLite::OPEN_READWRITE);
+    SQLite::Backup pages(copy, *original);
+    while (pages.executeStep(-1) != 101) {  // SQLITE_DONE
+    }
+    if (store_detail::expect_ours(copy) >= kFirstWithId)
+      copy.exec("UPDATE identity SET id = lower(hex(randomblob(8)))");
+  } catch (const SQLite::Exception& exception) {
+    return std::unexpected(store_detail::describe(exception, file));
+  }
+  return {};
 }
 
 /// Problems, up to a number that can be read.
@@ -214,33 +244,28 @@ DELETE FROM runs WHERE id IN (SELECT id FROM doomed_runs);
 }  // namespace
 }  // namespace store_maintenance
 
-Result<void> Store::backup(const std::filesystem::path& file) const {
+Result<void> Store::backup(const std::filesystem::path& database,
+                           const std::filesystem::path& file) {
   std::error_code code;
+  if (!std::filesystem::exists(database, code))
+    return invalid(fmt::format("{}: there is no database here", database.string()));
   if (std::filesystem::exists(std::filesystem::symlink_status(file, code)))
     return invalid(fmt::format("{}: is there already; name a new file", file.string()));
-  auto part = file;
-  part += ".part";
-  std::filesystem::remove(part, code);
-  Result<void> copied;
-  auto done = impl_->guarded([&] {
-    try {
-      SQLite::Database copy(part.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-      SQLite::Backup pages(copy, impl_->database);
-      while (pages.getRemainingPageCount() > 0 || pages.getTotalPageCount() == 0)
-        if (pages.executeStep(-1) == 101) break;  // SQLITE_DONE
-      copied = {};
-    } catch (const SQLite::Exception& exception) {
-      copied = std::unexpected(store_detail::describe(exception, file));
-    }
-  });
-  if (done && copied) {
+  std::string part = file.string() + ".part-XXXXXX";
+  const int made = mkstemp(part.data());
+  if (made < 0)
+    return fail(ErrorCode::kEnvironment,
+                fmt::format("{}: {}", file.string(), std::generic_category().message(errno)));
+  close(made);
+  auto copied = store_maintenance::copy_pages(database, part, file);
+  if (copied) {
     store_maintenance::sync(part);
-    std::filesystem::rename(part, file, code);
+    // Replaces nothing, whoever has made it meanwhile.
+    std::filesystem::create_hard_link(part, file, code);
     if (code) copied = fail(ErrorCode::kIo, fmt::format("{}: {}", file.string(), code.message()));
     store_maintenance::sync(file.has_parent_path() ? file.parent_path() : ".");
   }
-  if (!done || !copied) std::filesystem::remove(part, code);
-  if (!done) return done;
+  std::filesystem::remove(part, code);
   return copied;
 }
 

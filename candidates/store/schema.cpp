@@ -314,7 +314,8 @@ bool has_latest_tables(SQLite::Database& database) {
              .getInt() == 1;
 }
 
-/// Its version.
+}  // namespace
+
 int expect_ours(SQLite::Database& database) {
   const bool empty = database.execAndGet("SELECT COUNT(*) FROM sqlite_schema").getInt() == 0;
   if (!empty && pragma(database, "application_id") != kApplicationId) {
@@ -328,8 +329,6 @@ int expect_ours(SQLite::Database& database) {
   }
   return version;
 }
-
-}  // namespace
 
 void expect_latest(SQLite::Database& database) {
   const int version = expect_ours(database);

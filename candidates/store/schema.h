@@ -16,6 +16,9 @@ inline constexpr int kApplicationId = 0x484F4E45;
 /// another version than it says.
 void migrate(SQLite::Database& database);
 
+/// The version that the file says, of 0 to latest_version(). Throws as migrate() does.
+[[nodiscard]] int expect_ours(SQLite::Database& database);
+
 /// Of a database that cannot be written: it has the latest version. Throws as migrate() does.
 void expect_latest(SQLite::Database& database);
 

@@ -330,9 +330,12 @@ class Store {
 
   // Of the database as a whole; see maintenance.h.
 
-  /// Writes a copy as things stand now, while others read and write. The copy is complete or not
-  /// there. kInvalidInput: `file` is there already; kInfrastructure, kIo: of either file.
-  [[nodiscard]] Result<void> backup(const std::filesystem::path& file) const;
+  /// Writes a copy as things stand now, while others read and write, of whatever format the
+  /// database has; the database stays as it is. The copy is complete or not there. It has an id of
+  /// its own, so that no queue takes it for the original. kInvalidInput: `file` is there already,
+  /// or `database` is none; kInfrastructure, kIo: of either file.
+  [[nodiscard]] static Result<void> backup(const std::filesystem::path& database,
+                                           const std::filesystem::path& file);
   /// Looks at pages, references, hashes and what rows hold. That something is wrong is no error.
   [[nodiscard]] Result<StoreCheck> check() const;
   /// Deletes candidates and what is known of them, and runs of which nothing is left; then makes

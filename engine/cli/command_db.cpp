@@ -27,13 +27,12 @@ std::string megabytes(std::int64_t bytes) {
 }
 
 int backup(const Options& options) {
-  const auto store = options.database.open_existing();
-  if (!store) return options.common.fail(store.error());
-  if (const auto done = (*store)->backup(options.file); !done)
+  const auto& path = options.database.path;
+  const auto file = path.empty() ? Store::default_path() : std::filesystem::path(path);
+  if (const auto done = Store::backup(file, options.file); !done)
     return options.common.fail(done.error());
-  fmt::print(out_of(options.common), "{}: a copy of {}\n", options.file, (*store)->path().string());
-  return options.common.write_json(
-             {{"database", (*store)->path().string()}, {"copy", options.file}})
+  fmt::print(out_of(options.common), "{}: a copy of {}\n", options.file, file.string());
+  return options.common.write_json({{"database", file.string()}, {"copy", options.file}})
              ? kDone
              : kEnvironmentLacks;
 }
@@ -164,11 +163,14 @@ Registration add_db(CLI::App& root) {
     parts.push_back({made, run});
     return made;
   };
-  part("backup", "Copy the database to a new file, also while others write to it", backup)
+  part("backup",
+       "Copy the database to a new file, also while others write to it. The copy has an id of its "
+       "own: a coordinator takes it with --adopt-queue only",
+       backup)
       ->add_option("FILE", options->file, "The copy, which must not be there yet")
       ->required();
   part("merge", "Take over what another database knows: tasks, runs, candidates, results", merge)
-      ->add_option("FILE", options->file, "The other database, which stays as it is")
+      ->add_option("FILE", options->file, "The other database, which keeps what is in it")
       ->required();
   CLI::App* thinned = part("prune",
                            "Delete candidates that are on no board, or not among its best, and "

@@ -40,6 +40,15 @@ std::string queue_name(queue::Broker& broker) {
                      broker.redis().url().display());
 }
 
+/// What a database remembers of the queue that it leads: its name on the server, and its prefix.
+std::string remembered(const std::string& life, const std::string& prefix) {
+  return life + " " + prefix;
+}
+std::string prefix_in(const std::string& queue) {
+  const auto space = queue.find(' ');
+  return space == queue.npos ? "" : queue.substr(space + 1);
+}
+
 /// The server forgot the queue, or it is a new one.
 void say_forgotten(queue::Broker& broker, const Store& store, const Log& log) {
   log({.level = LogLevel::kError,
@@ -62,8 +71,16 @@ Result<void> check_belongs(queue::Broker& broker, const Store& store) {
   if (!identity) return std::unexpected(identity.error());
   const auto term = store.fence();
   if (!term) return std::unexpected(term.error());
-  if (!*owner) return {};
   const std::string queue = succession::queue_name(broker), own = succession::place_of(store);
+  if (const std::string led = succession::prefix_in(identity->queue);
+      !led.empty() && led != broker.keys().prefix()) {
+    return invalid(fmt::format(
+        "the database {} ({}) leads the queue '{}', and this is {}: each would take the other's "
+        "jobs for lost. Give --db a file of its own for this queue; or --adopt-queue if '{}' is "
+        "given up",
+        identity->id, own, led, queue, led));
+  }
+  if (!*owner) return {};
   if ((*owner)->database != identity->id) {
     return invalid(fmt::format(
         "{} belongs to the database {} ({}), and this is another: {} ({}). Results would be split "
@@ -91,7 +108,14 @@ Result<void> enter_queue(queue::Broker& broker, queue::Lead& lead, Store& store,
   own.place = succession::place_of(store);
   own.life = *owner ? (*owner)->life : fmt::format("{:016x}", secret_bits());
   own.term = lead.token();
-  if (!*owner && !identity->queue.empty()) succession::say_forgotten(broker, store, log);
+  const std::string led = succession::prefix_in(identity->queue);
+  if (!*owner && led == broker.keys().prefix()) succession::say_forgotten(broker, store, log);
+  if (!led.empty() && led != broker.keys().prefix()) {
+    log({.level = LogLevel::kWarning,
+         .event = "queue_adopted",
+         .message = fmt::format("the database {} ({}) led the queue '{}' and leads {} now",
+                                own.database, own.place, led, succession::queue_name(broker))});
+  }
   if (*owner && (*owner)->database != identity->id) {
     log({.level = LogLevel::kWarning,
          .event = "queue_adopted",
@@ -99,8 +123,9 @@ Result<void> enter_queue(queue::Broker& broker, queue::Lead& lead, Store& store,
                                 succession::queue_name(broker), (*owner)->database, (*owner)->place,
                                 own.database, own.place)});
   }
-  if (identity->queue != own.life) {
-    if (auto remembered = store.remember_queue(own.life); !remembered) return remembered;
+  if (const auto queue = succession::remembered(own.life, broker.keys().prefix());
+      identity->queue != queue) {
+    if (auto done = store.remember_queue(queue); !done) return done;
   }
   return lead.own(own);
 }

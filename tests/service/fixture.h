@@ -33,11 +33,11 @@ class ServiceTest : public ::testing::Test {
     request_ = *made;
   }
   /// Another client of the same server.
-  std::unique_ptr<queue::Broker> broker() {
+  std::unique_ptr<queue::Broker> broker(const std::string& prefix = "test") {
     auto client = RedisClient::open(server_.url(), {});
     EXPECT_TRUE(client) << client.error().message;
     return client ? std::make_unique<queue::Broker>(
-                        std::shared_ptr<RedisClient>(std::move(*client)), "test")
+                        std::shared_ptr<RedisClient>(std::move(*client)), prefix)
                   : nullptr;
   }
   /// Of the reference; the seed tells them apart.

@@ -18,9 +18,12 @@ class Succession : public CoordinatorTest {
  protected:
   /// Runs a coordinator until `seconds` are over, or it ends by itself: how.
   Result<void> lead(Store& store, double seconds, bool adopt = false) {
+    return lead(store, this->broker(), seconds, adopt);
+  }
+  Result<void> lead(Store& store, const std::unique_ptr<queue::Broker>& broker, double seconds,
+                    bool adopt = false) {
     std::atomic<bool> stop = false;
     Result<void> ended;
-    const auto broker = this->broker();
     std::jthread thread([&] {
       CoordinatorOptions options;
       options.open_rewriting = [] { return std::make_unique<LocalRewriting>(); };
@@ -111,6 +114,33 @@ TEST_F(Succession, AnOlderCopyIsRefused) {
       << refused.error().message;
   EXPECT_TRUE(lead(*open("copy.db"), 0.5, true));
   EXPECT_TRUE(lead(*open("copy.db"), 0.5));
+}
+
+TEST_F(Succession, ABackupOfTheSameTermIsRefused) {
+  const auto one = open("one.db");
+  EXPECT_TRUE(lead(*one, 0.5));
+  ASSERT_TRUE(Store::backup(folder_.file("one.db"), folder_.file("copy.db")));
+  const auto refused = lead(*open("copy.db"), 5);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidInput);
+  EXPECT_TRUE(lead(*open("copy.db"), 0.5, true));
+}
+
+/// Else each would queue the other's jobs again as lost ones.
+TEST_F(Succession, ADatabaseLeadsOneQueue) {
+  const auto one = open("one.db");
+  EXPECT_TRUE(lead(*one, 0.5));
+  const auto second = [&] { return broker("second"); };
+  const auto refused = lead(*one, second(), 5);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidInput);
+  for (const std::string& named : {one->identity()->id, broker_->keys().prefix(),
+                                   std::string("'second'"), std::string("--adopt-queue")})
+    EXPECT_NE(refused.error().message.find(named), std::string::npos) << refused.error().message;
+  EXPECT_FALSE(second()->owner().value());
+  EXPECT_FALSE(logged("has lost what it held"));
+  EXPECT_TRUE(lead(*one, second(), 0.5, true));
+  EXPECT_FALSE(lead(*one, 5));  // the first queue is given up
 }
 
 // server_ keeps nothing: each restart is one with an empty memory.

@@ -335,9 +335,10 @@ class Pages(unittest.TestCase):
 
     def tab_to(self, selector):
         """The element that fits, reached as one without a mouse reaches it."""
+        from selenium.webdriver import ActionChains
         from selenium.webdriver.common.keys import Keys
         for _ in range(120):
-            self.browser.switch_to.active_element.send_keys(Keys.TAB)
+            ActionChains(self.browser).send_keys(Keys.TAB).perform()
             if self.js("return document.activeElement.matches(arguments[0])", selector):
                 return self.browser.switch_to.active_element
         self.fail(f"the Tab key never comes to {selector}")

@@ -151,26 +151,43 @@ TEST_F(StoreMaintenance, AnOlderFormatThatCannotBeWrittenIsAClearError) {
 TEST_F(StoreMaintenance, ABackupIsTheSameWhileItIsWritten) {
   search(*store_, {hash_of('a'), hash_of('b')});
   const auto copy = dir_.path() / "copy.db";
-  ASSERT_TRUE(store_->backup(copy));
+  ASSERT_TRUE(Store::backup(file(), copy));
   search(*store_, {hash_of('c')}, 2);
   const auto read = open(copy);
   EXPECT_EQ(programs(*read), (Strings{"a", "b"}));
-  EXPECT_EQ(read->identity()->id, store_->identity()->id);
+  EXPECT_NE(read->identity()->id, store_->identity()->id);  // no queue takes it for the original
   EXPECT_EQ(problems(*read), Strings());
 }
 
 TEST_F(StoreMaintenance, ABackupReplacesNothingAndLeavesNoHalf) {
   const auto there = dir_.write("there", "text");
-  const auto refused = store_->backup(there);
+  const auto refused = Store::backup(file(), there);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidInput);
   EXPECT_EQ(std::filesystem::file_size(there), 4U);
-  const auto nowhere = store_->backup(dir_.path() / "none" / "copy.db");
+  const auto nowhere = Store::backup(file(), dir_.path() / "none" / "copy.db");
   ASSERT_FALSE(nowhere);
   EXPECT_NE(nowhere.error().message.find("none/copy.db"), std::string::npos)
       << nowhere.error().message;
   for (const auto& entry : std::filesystem::directory_iterator(dir_.path()))
-    EXPECT_NE(entry.path().extension(), ".part");
+    EXPECT_EQ(entry.path().string().find(".part"), std::string::npos);
+}
+
+TEST_F(StoreMaintenance, ABackupLeavesAnOldFormatAsItIs) {
+  search(*store_, {hash_of('a')});
+  store_.reset();
+  sql(file(), "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; PRAGMA user_version = 14");
+  const auto copy = dir_.path() / "copy.db";
+  const auto done = Store::backup(file(), copy);
+  ASSERT_TRUE(done) << done.error().message;
+  for (const auto& each : {file(), copy}) {
+    SQLite::Database database(each.string(), SQLite::OPEN_READONLY);
+    EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 14) << each;
+  }
+  EXPECT_EQ(programs(*open(copy)), Strings{"a"});
+  const auto text = dir_.write("text.db", "no database, whatever its name is");
+  EXPECT_FALSE(Store::backup(text, dir_.path() / "of_text.db"));
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() / "of_text.db"));
 }
 
 TEST_F(StoreMaintenance, CheckFindsWhatIsWrong) {
@@ -182,7 +199,7 @@ TEST_F(StoreMaintenance, CheckFindsWhatIsWrong) {
   const auto wrong = [&](const std::string& change, const std::string& want) {
     const auto bad = dir_.path() / "bad.db";
     std::filesystem::remove(bad);
-    ASSERT_TRUE(store_->backup(bad));
+    ASSERT_TRUE(Store::backup(file(), bad));
     sql(bad, "PRAGMA foreign_keys = OFF; " + change);
     const auto found = problems(*open(bad));
     EXPECT_TRUE(std::ranges::any_of(
