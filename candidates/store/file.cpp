@@ -275,6 +275,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& path,
         SQLite::Database(name, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_URI,
                          options.busy_timeout_ms),
         name);
+    impl->busy_timeout_ms = options.busy_timeout_ms;
     SQLite::Database& database = impl->database;
     if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
       return failed("the database is read-only; make it writable, or name another with --db");

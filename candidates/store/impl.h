@@ -61,8 +61,8 @@ struct Store::Impl {
   auto guarded(Body body, bool writes = false) -> Result<decltype(body())> {
     for (int faults = 0;; ++faults) {
       std::optional<StoreFault> fault;
-      auto result = attempt(body, fault);
       StoreObserver* const told = observer;
+      auto result = attempt(body, fault, told != nullptr && told->in_trouble());
       if (told == nullptr) return result;
       if (fault) {
         if (told->try_again(*fault, result.error(), faults)) continue;
@@ -76,9 +76,12 @@ struct Store::Impl {
   }
 
   template <class Body>
-  auto attempt(Body& body, std::optional<StoreFault>& fault) -> Result<decltype(body())> {
+  auto attempt(Body& body, std::optional<StoreFault>& fault, bool hurry)
+      -> Result<decltype(body())> {
     const std::lock_guard lock(mutex);
     try {
+      if (hurry != hurried) database.setBusyTimeout(hurry ? kHurried_ms : busy_timeout_ms);
+      hurried = hurry;
       if (unwritten) look_for_writers();
       if constexpr (std::is_void_v<decltype(body())>) {
         body();
@@ -158,6 +161,9 @@ struct Store::Impl {
   SQLite::Database database;
   std::int64_t fence = 0;  ///< our token; 0: none was taken
   std::atomic<StoreObserver*> observer = nullptr;
+  static constexpr int kHurried_ms = 100;
+  int busy_timeout_ms = StoreOptions().busy_timeout_ms;
+  bool hurried = false;  ///< calls wait for kHurried_ms only
   /// How the file was when it was opened `immutable`; none: it was not.
   std::optional<store_detail::Stamp> unwritten;
 };

@@ -274,6 +274,9 @@ class StoreObserver {
   virtual void succeeded(int faults) = 0;
   /// A call met `faults` and then failed for another reason.
   virtual void failed(int faults) = 0;
+  /// True: something is wrong, and calls are tried again anyway. They then wait for another
+  /// process's lock only shortly, so that nobody here waits long for them.
+  [[nodiscard]] virtual bool in_trouble() const = 0;
 };
 
 /// Which database this is.

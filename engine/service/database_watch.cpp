@@ -44,6 +44,11 @@ std::string DatabaseWatch::trouble() const {
   return fault_ ? fmt::format("database {}", to_string(*fault_)) : "";
 }
 
+bool DatabaseWatch::in_trouble() const {
+  const std::lock_guard lock(mutex_);
+  return fault_.has_value();
+}
+
 std::map<StoreFault, std::int64_t> DatabaseWatch::errors() const {
   const std::lock_guard lock(mutex_);
   return errors_;

@@ -44,6 +44,7 @@ class DatabaseWatch : public StoreObserver {
   [[nodiscard]] bool try_again(StoreFault fault, const Error& error, int faults) override;
   void succeeded(int faults) override;
   void failed(int faults) override;
+  [[nodiscard]] bool in_trouble() const override;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -23,6 +23,7 @@ struct Observer : StoreObserver {
   }
   void succeeded(int faults) override { successes.push_back(faults); }
   void failed(int faults) override { failures.push_back(faults); }
+  bool in_trouble() const override { return false; }
 
   std::vector<StoreFault> seen;
   std::vector<int> successes, failures;
