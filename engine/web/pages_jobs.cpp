@@ -160,8 +160,7 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
       .text("Language model", model_text(status))
       .text("Priority", about ? fmt::format("{}", about->priority) : "")
       .text("Budget", about ? about->budget.text() : "")
-      .html("Submitted", ago_html(iso_time(job->row.submitted_at)))
-      .html("Updated", ago_html(iso_time(status.updated_at)));
+      .html("Submitted", ago_html(iso_time(job->row.submitted_at)));
   const Column columns[] = {{"Architecture"},
                             {"Progress", false, false},
                             {"Evaluated", true},
