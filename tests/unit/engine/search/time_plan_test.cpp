@@ -185,7 +185,7 @@ TEST_F(Deadline, EndsFinalStagesAndNamesWhatTheyWere) {
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_TRUE(outcome->ranked.empty());
   EXPECT_FALSE(outcome->timed.empty()) << "stored, each with its reason";
-  const auto said = std::ranges::count_if(outcome->warnings, [](const std::string& warning) {
+  const auto said = std::ranges::count_if(outcome->final_warnings, [](const std::string& warning) {
     return warning.find("when the budget was spent") != std::string::npos;
   });
   EXPECT_GE(said, 1);
