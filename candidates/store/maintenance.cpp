@@ -51,7 +51,7 @@ Result<void> copy_pages(const std::filesystem::path& from, const std::filesystem
   } catch (const SQLite::Exception& exception) {
     return std::unexpected(store_detail::describe(exception, from));
   } catch (const std::exception& exception) {
-    return invalid(fmt::format("{}: {}", from.string(), exception.what()));
+    return fail(ErrorCode::kIo, fmt::format("{}: {}", from.string(), exception.what()));
   }
   try {
     SQLite::Database copy(part.string(), SQLite::OPEN_READWRITE);

@@ -88,7 +88,7 @@ TEST_F(Db, BadInputIsAClearError) {
   expect_refused({"db", "backup", kVectorAdd, "--db", db_}, 2, "is there already");
   expect_refused({"db", "prune", "--db", db_}, 2, "say what may go");
   expect_refused({"db", "prune", "--keep", "0", "--db", db_}, 2, "--keep");
-  expect_refused({"db"}, 2, "subcommand");
+  expect_refused({"db"}, 2, "a command is missing");
   const std::string newer = folder_.file("newer.db");
   ASSERT_EQ(hone({"db", "backup", newer, "--db", db_}).status, 0);
   SQLite::Database(newer, SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99");
