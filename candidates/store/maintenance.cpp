@@ -47,7 +47,7 @@ Result<void> copy_pages(const std::filesystem::path& from, const std::filesystem
   std::optional<SQLite::Database> original;
   try {
     original.emplace(from.string(), SQLite::OPEN_READONLY, kPatience_ms);
-    store_detail::expect_ours(*original);
+    (void)store_detail::expect_ours(*original);
   } catch (const SQLite::Exception& exception) {
     return std::unexpected(store_detail::describe(exception, from));
   } catch (const std::exception& exception) {
