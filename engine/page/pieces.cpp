@@ -108,7 +108,8 @@ std::string run_status_html(std::string_view status) {
   if (status == "done") return badge("ended", Tone::kGood);
   const auto end = std::ranges::find(kEnds, status, &Words::status);
   if (end == kEnds.end()) return badge(status, Tone::kWarn);
-  return fmt::format(R"({} <span class="soft">{}</span>)", badge("ended", Tone::kGood), end->said);
+  return fmt::format(R"({}<br><span class="soft">{}</span>)", badge("ended", Tone::kGood),
+                     end->said);
 }
 
 std::string source_html(const std::string& source, std::string_view label) {

@@ -110,7 +110,9 @@ std::string board_html(const Board& board) {
       cells.push_back(
           number_cell(fmt::format("{:.2f}x", b.time_us / m.time_us), b.time_us / m.time_us));
     cells.push_back(roof_cell(m));
-    cells.push_back(number_cell(fmt::format("{:.1e}", row.evaluation.max_rel_error),
+    cells.push_back(number_cell(row.evaluation.max_rel_error == 0
+                                    ? "0"
+                                    : fmt::format("{:.1e}", row.evaluation.max_rel_error),
                                 row.evaluation.max_rel_error));
     cells.push_back({escape(to_string(row.evaluation.math))});
     cells.push_back({ago_html(row.found_at), row.found_at});
@@ -130,6 +132,16 @@ std::string board_facts(const Board& board) {
                      origin_label(board.modelled), escape(board.device_name),
                      time_text(board.reference_time_us));
 }
+
+constexpr std::string_view kLegend =
+    R"(<p>The fastest programs that passed all checks, for each task and device.</p>
+<details><summary>What the columns mean</summary><dl>
+<dt>Candidate</dt><dd>The step that made the kernel, and the candidate's id.</dd>
+<dt>Of the roof</dt><dd>How near the time is to what the device's memory and arithmetic allow; below it, what the kernel waits for most, and for how much of its time.</dd>
+<dt>Max error</dt><dd>The largest relative difference from the reference's answers in all checks.</dd>
+<dt>Math</dt><dd>Which arithmetic it was allowed: exact (the same bits), reassociate (sums in another order), tf32x3, tf32 and reduced (fewer bits).</dd>
+<dt>modelled</dt><dd>Predicted by the emulator's time model, never measured on a GPU.</dd></dl></details>
+)";
 
 std::string options_html(const std::set<std::string>& values, const std::string& chosen) {
   std::string out = R"(<option value="">all</option>)";
@@ -183,7 +195,7 @@ Answer boards_page(Context& context, const Request& request, const Parts&) {
     for (BoardName& name : *wanted)
       if (seen.emplace(name.arch, name.task_hash, name.device_name, name.modelled).second)
         names.push_back(std::move(name));
-    std::string html = filters_html(*all, *filter);
+    std::string html = std::string(kLegend) + filters_html(*all, *filter);
     std::string arch;
     const auto first = std::min(static_cast<std::size_t>(*offset), names.size());
     const auto last = std::min(first + kBoardsPerPage, names.size());

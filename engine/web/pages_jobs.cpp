@@ -25,11 +25,13 @@ constexpr std::array kStates = {JobState::kQueued,    JobState::kAdmitting, JobS
                                 JobState::kFinishing, JobState::kDone,      JobState::kFailed,
                                 JobState::kCancelled};
 
-std::string state_badge(JobState state) {
+/// `held`: something that it needs is not there.
+std::string state_badge(JobState state, bool held) {
   using page::Tone;
   const Tone tone = state == JobState::kDone     ? Tone::kGood
                     : state == JobState::kFailed ? Tone::kBad
                     : queue::has_ended(state)    ? Tone::kWarn
+                    : held                       ? Tone::kWarn
                     : state == JobState::kQueued ? Tone::kPlain
                                                  : Tone::kBusy;
   return badge(to_string(state), tone);
@@ -98,8 +100,10 @@ std::vector<Cell> job_cells(const JobView& job) {
   return {
       {job_link(status.id), status.id},
       {about ? task_link(about->task_hash, about->task) : "", about ? about->task : ""},
-      {state_badge(status.state) +
-           (waits.empty() ? "" : fmt::format(R"(<br><span class="soft">{}</span>)", escape(waits))),
+      {state_badge(status.state, !job.unserved.empty()) +
+           (waits.empty() ? ""
+                          : fmt::format(R"(<br><span class="soft">{}</span>)", escape(waits))) +
+           (best.empty() ? "" : fmt::format(R"(<br><span class="narrow soft">{}</span>)", best)),
        std::string(to_string(status.state))},
       {about ? escape(about->owner) : ""},
       about ? number_cell(fmt::format("{}", about->priority), about->priority) : Cell{},
@@ -113,7 +117,7 @@ std::vector<Cell> job_cells(const JobView& job) {
 std::string cancel_html(const Context& context, const std::string& id, const std::string& error) {
   if (!context.may_submit()) return "";
   return fmt::format(
-      R"(<section><h2>End this job</h2>{}<form class="filters" method="post" action="/jobs/{}/cancel" enctype="multipart/form-data" data-token="{}"><label>Token <input name="token" type="password" required autocomplete="off"></label><button type="submit">Cancel the job</button></form></section>)",
+      R"(<section><h2>Cancel this job</h2>{}<form class="filters" method="post" action="/jobs/{}/cancel" enctype="multipart/form-data" data-token="{}"><label>Token <input name="token" type="password" required autocomplete="off"></label><button type="submit">Cancel the job</button></form></section>)",
       error.empty() ? "" : fmt::format(R"(<p class="bad" role="alert">{}</p>)", escape(error)),
       url_part(id), error.empty() ? "" : "wrong");
 }
@@ -149,7 +153,8 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
   if (!read) return context.broken(read.error());
   std::string said(to_string(status.state));
   if (!job->waits.empty()) said += ", " + job->waits;
-  std::string head = fmt::format(R"(<p class="facts">{})", state_badge(status.state));
+  std::string head =
+      fmt::format(R"(<p class="facts">{})", state_badge(status.state, !job->unserved.empty()));
   if (about)
     head += fmt::format(" <span>of {}</span> <span>by {}</span>",
                         task_link(about->task_hash, about->task), escape(about->owner));
@@ -175,7 +180,9 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
     said += fmt::format("; {}: {} evaluated{}{}", arch.arch, arch.counts.evaluated(),
                         best.empty() ? "" : ", best ", best);
     rows.push_back(
-        {{escape(arch.arch) + " " + origin_label(arch.arch.starts_with("emu:")), arch.arch},
+        {{escape(arch.arch) +
+              (arch.best_time_us > 0 ? " " + origin_label(arch.arch.starts_with("emu:")) : ""),
+          arch.arch},
          {ended ? fmt::format("{:.0f} s", arch.elapsed_s) : progress_html(*job, arch)},
          number_cell(fmt::format("{}", arch.counts.evaluated()),
                      static_cast<double>(arch.counts.evaluated())),

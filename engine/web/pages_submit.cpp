@@ -55,20 +55,23 @@ std::string waiting_html(const ServiceState* state) {
 /// A box for each architecture that a worker serves now.
 std::string archs_html(const ServiceState* state, const Request& request) {
   std::string boxes;
-  if (state != nullptr)
-    for (const std::string& arch : served_archs(*state)) {
-      const std::string name = std::string(kArchField) + arch;
-      boxes += fmt::format(
-          R"(<label class="choice"><input type="checkbox" name="{}" value="1"{}> {}</label>)",
-          escape(name), request.field(name).empty() ? "" : " checked", escape(arch));
-    }
+  const auto served = state == nullptr ? std::vector<std::string>() : served_archs(*state);
+  for (const std::string& arch : served) {
+    const std::string name = std::string(kArchField) + arch;
+    // The only one there is, unless the form comes back.
+    const bool ticked =
+        !request.field(name).empty() || (served.size() == 1 && request.form.empty());
+    boxes += fmt::format(
+        R"(<label class="choice"><input type="checkbox" name="{}" value="1"{}> {}</label>)",
+        escape(name), ticked ? " checked" : "", escape(arch));
+  }
   return fmt::format(
       R"(<fieldset><legend>Architectures</legend>{}
 <p><label for="archs">{}</label>
 <input id="archs" name="archs" value="{}" class="mono" autocomplete="off" aria-describedby="archs-help">
-<span id="archs-help" class="soft">sm_90, sm_80; emu:sm_90 is the emulated one. None at all: the GPUs of the workers that are there.</span></p></fieldset>)",
-      boxes.empty() ? "" : "<p>" + boxes + "</p>", boxes.empty() ? "Names" : "Others",
-      escape(request.field("archs")));
+<span id="archs-help" class="soft">sm_90, sm_80; emu:sm_90 is an emulated GPU, whose times are modelled. If nothing is chosen: the GPUs of the workers that are there.</span></p></fieldset>)",
+      boxes.empty() ? "" : "<p>" + boxes + "</p>",
+      boxes.empty() ? "Names" : "Other ones, separated by commas", escape(request.field("archs")));
 }
 
 std::string llm_html(const ServiceState* state, const Request& request) {
@@ -89,17 +92,19 @@ std::string llm_html(const ServiceState* state, const Request& request) {
 std::string form_html(const ServiceState* state, const Request& request, const Failure* failure) {
   const std::string& priority = request.field("priority");
   return fmt::format(
-      R"({}<form class="submit" method="post" action="/submit" enctype="multipart/form-data" data-token="{}">
+      R"(<p>hone searches for a faster program that computes what your CUDA kernel computes, and checks that it does.</p>
+{}<form class="submit" method="post" action="/submit" enctype="multipart/form-data" data-token="{}">
 <p><label for="task_file">Task: a .cu file with a task comment</label>
 <input id="task_file" name="task_file" type="file" accept=".cu,.cuh,.txt"></p>
 <p><label for="task">Or its text</label>
 <textarea id="task" name="task" rows="12" spellcheck="false" class="mono" aria-describedby="task-help">{}</textarea>
 <span id="task-help" class="soft">If you choose a file, this text is ignored. Inputs from files cannot be submitted.</span></p>
 {}{}<p><label for="priority">Priority</label>
-<input id="priority" name="priority" type="number" min="{}" max="{}" value="{}"></p>
+<input id="priority" name="priority" type="number" min="{}" max="{}" value="{}" aria-describedby="priority-help">
+<span id="priority-help" class="soft">A higher one gets more of the workers.</span></p>
 {}<p><label for="token">Token</label>
 <input id="token" name="token" type="password" required autocomplete="off" aria-describedby="token-help">
-<span id="token-help" class="soft">With scripts on it is kept until this tab is closed.</span></p>
+<span id="token-help" class="soft">From whoever runs this server. Kept until you close this tab.</span></p>
 <p><button type="submit">Submit</button></p></form>)",
       failure == nullptr
           ? ""

@@ -65,9 +65,10 @@ Answer workers_page(Context& context, const Request&, const Parts&) {
   for (const auto& worker : state->workers.workers) rows.push_back(cells_of(worker));
   for (const auto& worker : state->workers.foreign) rows.push_back(cells_of(worker));
   std::string html =
-      state->leads ? R"(<p>A coordinator leads: jobs are given to these workers.</p>)"
-                   : R"(<p role="alert" class="bad">No coordinator leads now: jobs wait until )"
-                     R"(<code>hone coordinator</code> runs.</p>)";
+      state->leads
+          ? R"(<p>A coordinator leads. It hands the evaluations of all jobs to these workers.</p>)"
+          : R"(<p role="alert" class="bad">No coordinator leads now: jobs wait until )"
+            R"(<code>hone coordinator</code> runs.</p>)";
   if (!state->trouble.empty())
     html += fmt::format(R"(<p role="alert" class="bad">All jobs wait: {}.</p>)",
                         escape(state->trouble));

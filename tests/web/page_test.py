@@ -353,7 +353,10 @@ class Pages(unittest.TestCase):
         wait_for(lambda: self.browser.current_url.endswith("/submit"), 10, "the form")
         # What opens with Enter is the system's own dialog; the driver answers it.
         self.tab_to("#task_file").send_keys(str(ROOT / "baselines/gelu/gelu.cu"))
-        self.tab_to("input[name='arch_emu:sm_90']").send_keys(Keys.SPACE)
+        box = self.tab_to("input[name='arch_emu:sm_90']")
+        self.assertTrue(box.is_selected())  # the only one that a worker serves
+        box.send_keys(Keys.SPACE + Keys.SPACE)
+        self.assertTrue(box.is_selected())
         budget = self.tab_to("#budget")
         budget.send_keys(Keys.CONTROL + "a")
         budget.send_keys("40")
