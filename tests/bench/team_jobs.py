@@ -27,16 +27,10 @@ import tempfile
 import threading
 import time
 
+from fleet_throughput import wait_for
+
 OWNERS = ["ada", "bob", "cleo", "dan", "eve", "finn", "gil", "hana"]
 PRIORITIES = [0, 0, 0, 0, 2, 2, 5]
-
-
-def wait_for(what, condition, seconds=120):
-    end = time.time() + seconds
-    while not condition():
-        if time.time() > end:
-            sys.exit(f"{what}: not within {seconds} s")
-        time.sleep(0.1)
 
 
 class Redis:

@@ -430,20 +430,14 @@ class Pages(unittest.TestCase):
         self.assertEqual(copied, self.js("return document.querySelector('.source code').textContent"))
 
     def test_pictures_of_all_widths_and_colours(self):
-        candidate = self.best_candidate()
-        task = self.service.json("/api/v1/boards?task=vector_add")["boards"][0]["task_hash"]
-        matmul = self.service.json("/api/v1/boards?task=matmul")["boards"][0]
         report = pathlib.Path(self.folder.name) / "report.html"
         subprocess.run([self.service.hone, "report", "3", "--db", self.service.database, "-o", str(report)],
                        check=True, env=self.service.environment)
         self.expected = ["404"]  # "missing", and a console that says so
-        pages = {"boards": "/", "task": f"/tasks/{task}", "candidate": f"/candidates/{candidate}", "runs": "/runs",
-                 "run": "/runs/1", "jobs": "/jobs", "submit": "/submit", "missing": "/nothing",
-                 "matmul": "/tasks/" + matmul["task_hash"], "matmul-run": "/runs/3",
-                 "matmul-candidate": "/candidates/" + matmul["rows"][0]["candidate"], "report": report.as_uri()}
-        jobs = self.service.json("/api/v1/jobs")["jobs"]
-        if jobs:
-            pages["job"] = "/jobs/" + jobs[0]["job"]
+        vector_add = self.service.json("/api/v1/boards?task=vector_add")["boards"][0]["task_hash"]
+        pages = dict(self.every_page(), **{
+            "vector_add": f"/tasks/{vector_add}", "vector_add-candidate": f"/candidates/{self.best_candidate()}",
+            "matmul-run": "/runs/3", "missing": "/nothing", "report": report.as_uri()})
         colours = {}
         try:
             for width in (400, 1600):
@@ -477,7 +471,7 @@ class Pages(unittest.TestCase):
                 "width": 720, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
             self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
                 "media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
-            for name in ("report", "matmul"):
+            for name in ("report", "task"):
                 self.browser.get(pages[name] if name == "report" else self.service.url + pages[name])
                 ends = self.js("return [...document.querySelectorAll('table, svg, pre')]"
                                ".map(t => t.getBoundingClientRect().right)")
