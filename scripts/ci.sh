@@ -16,7 +16,15 @@ case "${1:-}" in
   full)
     scripts/setup.sh tests
     scripts/build.sh release -DHONE_TESTS=ON -DHONE_FUZZ=ON -DHONE_WERROR=ON
-    ctest --preset release -j "$(nproc)"
+    # Attacks meet secret inputs, and servers are timed: a test may fail by a rare draw or on a busy machine. It fails
+    # the run only if it fails twice; what failed once is listed.
+    output=$(mktemp)
+    trap 'rm -f "$output"' EXIT
+    status=0
+    ctest --preset release -j "$(nproc)" --repeat until-pass:2 | tee "$output" || status=$?
+    echo "failed at the first try:"
+    grep -E '\*\*\*(Failed|Timeout|Exception)' "$output" || echo "  none"
+    exit "$status"
     ;;
   nightly)
     scripts/setup.sh tests
