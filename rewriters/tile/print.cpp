@@ -69,7 +69,24 @@ __device__ __forceinline__ void $prefixtake_registers() {
 }
 )";
 
-std::string copy_function(int rank, const std::string& prefix) {
+constexpr const char* kCluster = R"(
+// All blocks of the cluster meet: what each wrote to its barriers before the others see.
+__device__ __forceinline__ void $prefixmeet() {
+  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
+// Arrives at the barrier of that name in the block of this rank.
+__device__ __forceinline__ void $prefixarrive_at(unsigned long long* barrier, int rank) {
+  asm volatile(
+      "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(
+          $prefixshared_address(barrier)),
+      "r"(rank)
+      : "memory");
+}
+)";
+
+/// `blocks` > 1: to each of them.
+std::string copy_function(int rank, int blocks, const std::string& prefix) {
   std::string parameters, numbers, operands;
   for (int d = 0; d < rank; ++d) {
     parameters += fmt::format(", int at{}", d);
@@ -77,13 +94,14 @@ std::string copy_function(int rank, const std::string& prefix) {
     operands += fmt::format(", \"r\"(at{})", d);
   }
   return filled(R"(
-// Starts the copy of a box, whose bytes count at the barrier; at0 is along the innermost dimension.
-__device__ __forceinline__ void $prefixcopy_box(void* to, const CUtensorMap& map,
+// Starts the copy of a box$whom, whose bytes count at the barrier; at0 is along the innermost
+// dimension.
+__device__ __forceinline__ void $prefixcopy_box$suffix(void* to, const CUtensorMap& map,
                                                 unsigned long long* barrier$parameters) {
   asm volatile(
-      "cp.async.bulk.tensor.$rankd.shared::cluster.global.mbarrier::complete_tx::bytes "
-      "[%0], [%1, {$numbers}], [%2];" ::"r"($prefixshared_address(to)),
-      "l"(&map), "r"($prefixshared_address(barrier))$operands
+      "cp.async.bulk.tensor.$rankd.shared::cluster.global.mbarrier::complete_tx::bytes$multicast "
+      "[%0], [%1, {$numbers}], [%2]$mask;" ::"r"($prefixshared_address(to)),
+      "l"(&map), "r"($prefixshared_address(barrier))$operands$blocks
       : "memory");
 }
 )",
@@ -91,7 +109,14 @@ __device__ __forceinline__ void $prefixcopy_box(void* to, const CUtensorMap& map
                  {"rank", std::to_string(rank)},
                  {"parameters", parameters},
                  {"numbers", numbers},
-                 {"operands", operands}});
+                 {"operands", operands},
+                 {"whom", blocks == 1 ? "" : " to all blocks of the cluster"},
+                 {"suffix", blocks == 1 ? "" : "_for_all"},
+                 {"multicast", blocks == 1 ? "" : ".multicast::cluster"},
+                 {"mask", blocks == 1 ? "" : fmt::format(", %{}", 3 + rank)},
+                 {"blocks", blocks == 1 ? ""
+                                        : fmt::format(", \"h\"(static_cast<unsigned short>({}))",
+                                                      (1 << blocks) - 1)}});
 }
 
 /// What printing knows of a program.
@@ -106,7 +131,8 @@ class ProgramPrinter {
       parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
     values_.on_load = [this](Ref load) -> std::string {
       const std::string& name = parameter_names_.at(load->op);
-      return name == load->op ? "" : fmt::format("{}[{}]", name, values_.print_index(load->args[0]));
+      return name == load->op ? ""
+                              : fmt::format("{}[{}]", name, values_.print_index(load->args[0]));
     };
     values_.indices[p_.block] = "static_cast<int>(blockIdx.x)";
     group_ = names_.fresh("group");
@@ -114,9 +140,12 @@ class ProgramPrinter {
     for (const View& view : p_.views) view_names_.push_back(names_.fresh(view.name));
     for (const Ring& ring : p_.rings) {
       const std::string suffix = p_.rings.size() == 1 ? "" : "_" + ring.name;
-      rings_.push_back({names_.fresh("stage" + suffix), names_.fresh("parity" + suffix),
-                        names_.fresh("full" + suffix), names_.fresh("empty" + suffix),
-                        names_.fresh("kStages" + suffix), {}});
+      rings_.push_back({names_.fresh("stage" + suffix),
+                        names_.fresh("parity" + suffix),
+                        names_.fresh("full" + suffix),
+                        names_.fresh("empty" + suffix),
+                        names_.fresh("kStages" + suffix),
+                        {}});
       for (const SharedTile& tile : ring.tiles)
         rings_.back().tiles.push_back(names_.fresh(tile.name));
     }
@@ -135,7 +164,9 @@ class ProgramPrinter {
                                        type_name(parameter.type),
                                        parameter_names_.at(parameter.buffer)));
     code.open_function(
-        fmt::format("__global__ void __launch_bounds__({}, 1) {}", p_.threads(), p_.kernel),
+        fmt::format("__global__ void __launch_bounds__({}, 1) {}{}", p_.threads(),
+                    p_.cluster > 1 ? fmt::format("__cluster_dims__({}) ", p_.cluster) : "",
+                    p_.kernel),
         parameters);
     arena(code);
     int first = 0;
@@ -155,6 +186,10 @@ class ProgramPrinter {
       first = last;
     }
     code.close();
+    if (p_.cluster > 1) {
+      code.comment("Nobody ends while others may still write to its shared memory.");
+      code.line(p_.prefix + "meet();");
+    }
     code.close();
     return helpers() + code.text();
   }
@@ -174,7 +209,8 @@ class ProgramPrinter {
 
   /// Shared memory, and its barriers.
   void arena(Code& code) {
-    code.line(fmt::format("extern __shared__ __align__(1024) unsigned char {}shared[];", p_.prefix));
+    code.line(
+        fmt::format("extern __shared__ __align__(1024) unsigned char {}shared[];", p_.prefix));
     std::int64_t offset = 0;
     for (std::size_t r = 0; r < p_.rings.size(); ++r) {
       const Ring& ring = p_.rings[r];
@@ -201,12 +237,12 @@ class ProgramPrinter {
       code.open(fmt::format("for (int i = 0; i < {}; ++i)", rings_[r].stages));
       code.line(fmt::format("{}init(&{}[i], 1);", p_.prefix, rings_[r].full));
       code.line(fmt::format("{}init(&{}[i], {});", p_.prefix, rings_[r].empty,
-                            readers(static_cast<int>(r))));
+                            readers(static_cast<int>(r)) * p_.cluster));
       code.close();
     }
     code.line(p_.prefix + "init_ends();");
     code.close();
-    code.line("__syncthreads();");
+    code.line(p_.cluster > 1 ? p_.prefix + "meet();" : "__syncthreads();");
   }
 
   /// Warp groups that release each stage: one thread of each arrives.
@@ -218,7 +254,8 @@ class ProgramPrinter {
   }
   static bool reads(const Body& body, int ring) {
     for (const Operation& operation : body) {
-      if (const auto* wait = std::get_if<Wait>(&operation.is); wait && wait->ring == ring) return true;
+      if (const auto* wait = std::get_if<Wait>(&operation.is); wait && wait->ring == ring)
+        return true;
       if (const auto* loop = std::get_if<Loop>(&operation.is); loop && reads(loop->body, ring))
         return true;
     }
@@ -226,7 +263,8 @@ class ProgramPrinter {
   }
   static bool touches(const Body& body, int ring) {
     for (const Operation& operation : body) {
-      if (const auto* acquire = std::get_if<Acquire>(&operation.is); acquire && acquire->ring == ring)
+      if (const auto* acquire = std::get_if<Acquire>(&operation.is);
+          acquire && acquire->ring == ring)
         return true;
       if (const auto* loop = std::get_if<Loop>(&operation.is); loop && touches(loop->body, ring))
         return true;
@@ -252,8 +290,7 @@ class ProgramPrinter {
                             first_group));
     std::set<int> sums;
     sums_of(role.body, sums);
-    if (!sums.empty())
-      code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;");
+    if (!sums.empty()) code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;");
     for (const int s : sums) {
       code.line(fmt::format("float {}[{}] = {{}};", sums_names_[static_cast<std::size_t>(s)],
                             p_.sums[static_cast<std::size_t>(s)].columns / 2));
@@ -308,8 +345,18 @@ class ProgramPrinter {
     const std::int64_t inside = tile.layout.offset(copy.to);
     std::string from;
     for (std::size_t i = copy.from.size(); i-- > 0;) from += ", " + index(copy.from[i]);
-    code.line(fmt::format("{}copy_box(&{}, {}, {}{});", p_.prefix,
-                          place(copy.ring, copy.tile, inside == 0 ? "" : std::to_string(inside)),
+    std::string more = inside == 0 ? "" : std::to_string(inside);
+    copies_.emplace(static_cast<int>(copy.from.size()), copy.to_step.empty() ? 1 : p_.cluster);
+    if (!copy.to_step.empty()) {
+      std::vector<std::int64_t> next = copy.to;
+      for (std::size_t d = 0; d < next.size(); ++d) next[d] += copy.to_step[d];
+      const Ref rank =
+          p_.nodes->remainder(p_.nodes->index(p_.block), p_.nodes->integer(p_.cluster));
+      more += fmt::format("{}{}", more.empty() ? "" : " + ",
+                          index(p_.nodes->scale(rank, tile.layout.offset(next) - inside)));
+    }
+    code.line(fmt::format("{}copy_box{}(&{}, {}, {}{});", p_.prefix,
+                          copy.to_step.empty() ? "" : "_for_all", place(copy.ring, copy.tile, more),
                           view_names_[static_cast<std::size_t>(copy.view)],
                           at_stage(copy.ring, names(copy.ring).full), from));
   }
@@ -357,8 +404,9 @@ class ProgramPrinter {
                   ? fmt::format("i / 4 * {} + i % 4 * 16", tile.layout.offset({0, 64}))
                   : fmt::format("i * {}", tile.layout.offset({0, 16}));
       const std::int64_t leap =
-          is_along_k(tile) ? 16
-                           : tile.layout.extent(1) * 64 * static_cast<std::int64_t>(size_of(tile.type));
+          is_along_k(tile)
+              ? 16
+              : tile.layout.extent(1) * 64 * static_cast<std::int64_t>(size_of(tile.type));
       return fmt::format("{}descriptor<{}>(&{})", p_.prefix, leap,
                          place(multiply.ring, tile_at, more));
     };
@@ -373,23 +421,33 @@ class ProgramPrinter {
     code.line(p_.prefix + "wgmma_commit();");
   }
 
+  /// The stage before is empty: for whoever fills it, in every block of the cluster.
+  void arrive(int ring, const std::string& condition, Code& code) {
+    const std::string before = fmt::format("&{0}[({1} == 0 ? {2} : {1}) - 1]", names(ring).empty,
+                                           names(ring).stage, names(ring).stages);
+    if (p_.cluster == 1) {
+      code.line(
+          fmt::format("if ({}threadIdx.x % 128 == 0) {}arrive({});", condition, p_.prefix, before));
+    } else {
+      code.line(fmt::format("if ({}threadIdx.x % 128 < {}) {}arrive_at({}, threadIdx.x % 128);",
+                            condition, p_.cluster, p_.prefix, before));
+    }
+  }
+
   void text(const Release& release, Code& code) {
     code.comment("The products of the stage before have ended: it is empty.");
     code.line(p_.prefix + "wgmma_wait<1>();");
-    const std::string condition =
-        release.first == nullptr ? "" : fmt::format("!({}) && ", values_.print(release.first));
-    code.line(fmt::format("if ({0}threadIdx.x % 128 == 0) {1}arrive(&{2}[({3} == 0 ? {4} : {3}) - 1]);",
-                          condition, p_.prefix, names(release.ring).empty, names(release.ring).stage,
-                          names(release.ring).stages));
+    arrive(release.ring,
+           release.first == nullptr ? "" : fmt::format("!({}) && ", values_.print(release.first)),
+           code);
     next_stage(release.ring, code);
   }
 
   void text(const Drain& drain, Code& code) {
     code.line(p_.prefix + "wgmma_wait<0>();");
-    code.line(fmt::format("if (threadIdx.x % 128 == 0) {0}arrive(&{1}[({2} == 0 ? {3} : {2}) - 1]);",
-                          p_.prefix, names(drain.ring).empty, names(drain.ring).stage,
-                          names(drain.ring).stages));
-    for (const std::string& sums : sums_names_) code.line(fmt::format("{}settle({});", p_.prefix, sums));
+    arrive(drain.ring, "", code);
+    for (const std::string& sums : sums_names_)
+      code.line(fmt::format("{}settle({});", p_.prefix, sums));
   }
 
   /// The value of `width` outputs from (m, n_run) on, of their sums in `sum`.
@@ -436,7 +494,8 @@ const int n = n_run;
   void text(const Store& store, Code& code) {
     const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
     const std::string& name = sums_names_[static_cast<std::size_t>(store.sums)];
-    const int width = size_of(store.type) == 2 && store.contiguous >= 4 && sums.columns % 16 == 0 ? 4 : 2;
+    const int width =
+        size_of(store.type) == 2 && store.contiguous >= 4 && sums.columns % 16 == 0 ? 4 : 2;
     stores_.insert(width);
     const Holes holes = {{"prefix", p_.prefix},
                          {"sums", name},
@@ -455,13 +514,14 @@ const auto store = [&](int m, int n_run, const $prefixpack<float, $width>& sum) 
 const int m = $row + warp * 16 + lane / 4;
 )",
                              holes);
-    all += filled(width == 2 ? R"($prefixeach<$eighths>([&](auto j) {
+    all += filled(width == 2
+                      ? R"($prefixeach<$eighths>([&](auto j) {
   const int n = $column + j * 8 + lane % 4 * 2;
   store(m, n, {$sums[j * 4], $sums[j * 4 + 1]});
   store(m + 8, n, {$sums[j * 4 + 2], $sums[j * 4 + 3]});
 });
 )"
-                             : R"(// Two lanes swap halves, so that each has four neighbours of one row.
+                      : R"(// Two lanes swap halves, so that each has four neighbours of one row.
 const bool odd = lane % 2 != 0;
 $prefixeach<$eighths>([&](auto l) {
   constexpr int half = l % 2, at = l / 2 * 8 + half * 2;
@@ -487,9 +547,8 @@ $prefixeach<$eighths>([&](auto l) {
   std::string helpers() {
     const Holes holes = {{"prefix", p_.prefix}};
     std::string text = filled(kBarriers, holes);
-    std::set<std::size_t> ranks;
-    for (const View& view : p_.views) ranks.insert(view.shape.size());
-    for (const std::size_t rank : ranks) text += copy_function(static_cast<int>(rank), p_.prefix);
+    if (p_.cluster > 1) text += filled(kCluster, holes);
+    for (const auto& [rank, blocks] : copies_) text += copy_function(rank, blocks, p_.prefix);
     bool given = false;
     for (const Role& role : p_.roles) given |= role.registers > 0;
     if (given) text += filled(kRegisters, holes);
@@ -538,7 +597,8 @@ struct alignas(sizeof(T) * kCount) $prefixpack {
   std::string group_;
   std::vector<std::string> view_names_, sums_names_;
   std::vector<RingNames> rings_;
-  std::set<int> stores_;  ///< widths
+  std::set<int> stores_;                  ///< widths
+  std::set<std::pair<int, int>> copies_;  ///< dimensions, and to how many blocks
 };
 
 }  // namespace

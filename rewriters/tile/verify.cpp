@@ -62,6 +62,9 @@ class Verifier {
                          limits_.compute_capability));
     if (threads < 1 || threads > 1024)
       return refuse(fmt::format("{} threads; a block has 1 to 1024", threads));
+    if (program_.cluster < 1 || program_.cluster > 8 || program_.grid % program_.cluster != 0)
+      refuse(fmt::format("clusters of {} blocks; 1 to 8 that divide the grid of {}",
+                         program_.cluster, program_.grid));
     if (program_.shared_bytes() > limits_.shared_bytes)
       refuse(fmt::format("{} bytes of shared memory; a block has {}", program_.shared_bytes(),
                          limits_.shared_bytes));
@@ -71,7 +74,8 @@ class Verifier {
     for (const Role& role : program_.roles) {
       given += role.warp_groups * 128 * role.registers;
       roles += role.registers > 0 ? 1 : 0;
-      if (role.registers != 0 && (role.registers < 24 || role.registers > 256 || role.registers % 8))
+      if (role.registers != 0 &&
+          (role.registers < 24 || role.registers > 256 || role.registers % 8))
         refuse(fmt::format("role '{}' has {} registers; 24 to 256 in steps of 8", role.name,
                            role.registers));
       if (role.registers == 0) continue;
@@ -85,7 +89,8 @@ class Verifier {
   }
 
   void check_ring(const Ring& ring) {
-    if (ring.stages < 2) refuse(fmt::format("ring '{}' has {} stages; at least 2", ring.name, ring.stages));
+    if (ring.stages < 2)
+      refuse(fmt::format("ring '{}' has {} stages; at least 2", ring.name, ring.stages));
     for (const SharedTile& tile : ring.tiles) {
       if (tile.layout.rank() != 2)
         refuse(fmt::format("tile '{}' has {} dimensions; it must have 2", tile.name,
@@ -131,14 +136,22 @@ class Verifier {
     const View& view = program_.views.at(static_cast<std::size_t>(copy.view));
     if (!at.acquired)
       return refuse(fmt::format("'{}' is copied to before its stage is empty", tile.name));
-    if (const std::string why = copy_mistake(view, tile, copy.to); !why.empty())
-      return refuse(fmt::format("copy of '{}' to '{}': {}", view.buffer, tile.name, why));
+    const bool shared = !copy.to_step.empty();
+    for (int rank = 0; rank < (shared ? program_.cluster : 1); ++rank) {
+      std::vector<std::int64_t> to = copy.to;
+      for (std::size_t d = 0; shared && d < to.size(); ++d) to[d] += rank * copy.to_step.at(d);
+      if (const std::string why = copy_mistake(view, tile, to); !why.empty())
+        return refuse(fmt::format("copy of '{}' to '{}': {}", view.buffer, tile.name, why));
+    }
+    if (shared && program_.cluster == 1)
+      return refuse(
+          fmt::format("a copy of '{}' is for a cluster, which there is not", view.buffer));
     if (copy.from.size() != view.shape.size())
       return refuse(fmt::format("copy of '{}' begins at {} coordinates; it has {} dimensions",
                                 view.buffer, copy.from.size(), view.shape.size()));
     std::int64_t elements = 1;
     for (const std::int64_t extent : view.box) elements *= extent;
-    at.copied += elements;
+    at.copied += elements * (shared ? program_.cluster : 1);
   }
 
   void check(const Commit& commit) {
@@ -169,8 +182,10 @@ class Verifier {
     const SharedTile& b = of.tiles.at(static_cast<std::size_t>(multiply.b));
     const Sums& sums = program_.sums.at(static_cast<std::size_t>(multiply.sums));
     if (!state(multiply.ring).full)
-      return refuse(fmt::format("'{}' and '{}' are multiplied before they are full", a.name, b.name));
-    if (const std::string why = product_mistake(a, b, sums.columns); !why.empty()) return refuse(why);
+      return refuse(
+          fmt::format("'{}' and '{}' are multiplied before they are full", a.name, b.name));
+    if (const std::string why = product_mistake(a, b, sums.columns); !why.empty())
+      return refuse(why);
     // The sums, addresses, and what a loop needs.
     const int registers = role_->registers > 0
                               ? role_->registers
@@ -192,8 +207,8 @@ class Verifier {
 
   void check(const Drain& drain) {
     if (state(drain.ring).full || !unreleased_.contains(drain.ring))
-      refuse(fmt::format("ring '{}' is drained where there is no last stage",
-                         ring(drain.ring).name));
+      refuse(
+          fmt::format("ring '{}' is drained where there is no last stage", ring(drain.ring).name));
     multiplying_.clear();
     unreleased_.erase(drain.ring);
   }

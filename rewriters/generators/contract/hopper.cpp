@@ -59,8 +59,8 @@ std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, 
   const std::int64_t outer_size = is_a ? c.m_size : c.n_size;
   view.shape = along_k ? std::vector{outer_size, c.k_size} : std::vector{c.k_size, outer_size};
   view.strides = {along_k ? strides->outer : strides->k};
-  view.box = along_k ? std::vector<std::int64_t>{rows, kTileK}
-                     : std::vector<std::int64_t>{kTileK, 64};
+  view.box =
+      along_k ? std::vector<std::int64_t>{rows, kTileK} : std::vector<std::int64_t>{kTileK, 64};
   if (strides->batch != 0) {
     view.shape.insert(view.shape.begin(), c.batch_size);
     view.strides.insert(view.strides.begin(), strides->batch);
@@ -80,43 +80,47 @@ class BulkBuilder {
  public:
   BulkBuilder(const Contraction& c, const Schedule& s, const Goal& goal, const std::string& prefix)
       : c_(c), s_(s), goal_(goal), nodes_(*c.nodes) {
-    tiles_m_ = ceil_divide(c.m_size, s.bm);
+    // A cluster's blocks have neighbouring rows of tiles: one tile here.
+    tiles_m_ = ceil_divide(c.m_size, s.bm * s.cluster);
     tiles_n_ = ceil_divide(c.n_size, s.bn);
     tiles_ = tiles_m_ * tiles_n_ * c.batch_size;
     program_.kernel = prefix + "contract";
     program_.prefix = prefix;
     program_.nodes = &nodes_;
-    program_.grid = std::min<std::int64_t>(tiles_, sm_count(goal));
+    program_.cluster = s.cluster;
+    program_.grid = std::min<std::int64_t>(tiles_, sm_count(goal) / s.cluster) * s.cluster;
     program_.comment = fmt::format(
         "{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. A thread "
-        "copies tiles there, {} of 128 threads multiply them; each block does every {}th tile.",
+        "copies tiles there, {} of 128 threads multiply them; each block does every {}th tile.{}",
         c.describe(), s.bm, s.bn, kTileK, s.stages,
-        s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64), program_.grid);
+        s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64), program_.grid / s.cluster,
+        s.cluster == 1 ? "" : fmt::format(" {} blocks share their tiles of B.", s.cluster));
   }
 
   tile::Program build() {
     program_.block = nodes_.new_symbol("block", program_.grid);
     program_.group = nodes_.new_symbol("group", s_.bm / 64);
-    program_.views = {*view_of(c_, c_.a, s_.bm), *view_of(c_, c_.b, s_.bn)};
+    program_.views = {*view_of(c_, c_.a, s_.bm), *view_of(c_, c_.b, s_.bn / s_.cluster)};
     program_.sums = {{"sums", s_.bn}};
     const auto tile_of = [&](const char* name, const Operand& operand, int rows) {
       return tile::SharedTile{name, operand.type,
                               tile::wgmma_operand(rows, kTileK, strides_of(c_, operand)->k == 1)};
     };
-    program_.rings = {{"tiles", s_.stages,
-                       {tile_of("tile_a", c_.a, s_.bm), tile_of("tile_b", c_.b, s_.bn)}}};
+    program_.rings = {
+        {"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm), tile_of("tile_b", c_.b, s_.bn)}}};
     parameters();
     const auto [load_registers, math_registers] = registers();
-    program_.roles = {{.name = "load", .registers = load_registers, .one_thread = true,
-                       .body = {load()}},
-                      {.name = "math", .warp_groups = s_.bm / 64, .registers = math_registers,
-                       .body = {math()}}};
+    program_.roles = {
+        {.name = "load", .registers = load_registers, .one_thread = true, .body = {load()}},
+        {.name = "math", .warp_groups = s_.bm / 64, .registers = math_registers, .body = {math()}}};
     return std::move(program_);
   }
 
  private:
   Ref number(std::int64_t value) { return nodes_.integer(value); }
   Ref at(SymbolId symbol) { return nodes_.index(symbol); }
+  /// Of the block in its cluster.
+  Ref rank() { return nodes_.remainder(at(program_.block), number(s_.cluster)); }
 
   /// Registers that the copying threads leave to the others.
   [[nodiscard]] std::pair<int, int> registers() const {
@@ -159,7 +163,8 @@ class BulkBuilder {
     Ref number_in = at(tile);
     if (c_.batch_size > 1) {
       place.batch = define("batch_at", nodes_.divide(at(tile), number(of_batch)), c_.batch_size);
-      const SymbolId in = define("in_batch", nodes_.remainder(at(tile), number(of_batch)), of_batch);
+      const SymbolId in =
+          define("in_batch", nodes_.remainder(at(tile), number(of_batch)), of_batch);
       number_in = at(in);
     }
     const std::int64_t group = std::min<std::int64_t>(s_.group, tiles_m_);
@@ -171,22 +176,23 @@ class BulkBuilder {
       row = nodes_.add(first_row, nodes_.remainder(in_group, number(group)));
       column = nodes_.divide(in_group, number(group));
     } else {
-      const SymbolId rows_here = define(
-          "rows_here",
-          nodes_.op("min", ScalarType::kI64,
-                    {number(group), nodes_.subtract(number(tiles_m_), first_row)}),
-          group + 1);
+      const SymbolId rows_here =
+          define("rows_here",
+                 nodes_.op("min", ScalarType::kI64,
+                           {number(group), nodes_.subtract(number(tiles_m_), first_row)}),
+                 group + 1);
       row = nodes_.add(first_row, nodes_.remainder(in_group, at(rows_here)));
       column = nodes_.divide(in_group, at(rows_here));
     }
-    place.m_first = define("m_first", nodes_.scale(row, s_.bm), tiles_m_ * s_.bm);
+    row = nodes_.add(nodes_.scale(row, s_.cluster), rank());
+    place.m_first = define("m_first", nodes_.scale(row, s_.bm), tiles_m_ * s_.cluster * s_.bm);
     place.n_first = define("n_first", nodes_.scale(column, s_.bn), tiles_n_ * s_.bn);
     return place;
   }
 
   tile::Operation over_tiles(SymbolId tile, tile::Body body) {
-    return {tile::Loop{tile, at(program_.block), number(tiles_), number(program_.grid),
-                       std::move(body), ""}};
+    return {tile::Loop{tile, nodes_.divide(at(program_.block), number(s_.cluster)), number(tiles_),
+                       number(program_.grid / s_.cluster), std::move(body), ""}};
   }
   tile::Loop over_k(SymbolId k, tile::Body body) {
     return {k, number(0), number(c_.k_size), number(kTileK), std::move(body), ""};
@@ -198,11 +204,17 @@ class BulkBuilder {
     const Ref first = at(is_a ? place.m_first : place.n_first);
     const bool along_k = tile::is_along_k(program_.rings[0].tiles[is_a ? 0 : 1]);
     const bool batched = view.shape.size() == 3;
-    const int rows = is_a ? s_.bm : s_.bn, each = along_k ? rows : 64;
+    // Each block of a cluster copies its share of B, for all.
+    const bool shared = !is_a && s_.cluster > 1;
+    const int rows = (is_a ? s_.bm : s_.bn) / (shared ? s_.cluster : 1), each = along_k ? rows : 64;
     for (int row = 0; row < rows; row += each) {
       tile::BulkCopy copy{.ring = 0, .tile = is_a ? 0 : 1, .view = is_a ? 0 : 1};
       if (batched) copy.from.push_back(at(place.batch));
-      const Ref outer = nodes_.add(first, number(row));
+      Ref outer = nodes_.add(first, number(row));
+      if (shared) {
+        outer = nodes_.add(outer, nodes_.scale(rank(), rows));
+        copy.to_step = {rows, 0};
+      }
       copy.from.push_back(along_k ? outer : at(k));
       copy.from.push_back(along_k ? at(k) : outer);
       copy.to = {row, 0};

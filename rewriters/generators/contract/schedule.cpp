@@ -116,7 +116,7 @@ void repair_wgmma(Schedule& s, const Contraction& c) {
   s.stages = std::max(s.stages, 3);
 }
 
-void repair_wgmma_bulk(Schedule& s) {
+void repair_wgmma_bulk(Schedule& s, const Contraction& c) {
   s.bk = 64;
   s.bm = std::clamp(s.bm, 64, 256);
   // 64 rows for each warp group, and its sums in what registers there are.
@@ -124,6 +124,8 @@ void repair_wgmma_bulk(Schedule& s) {
   s.wm = 64;
   s.wn = s.bn;
   s.split_k = s.tail = 1;
+  // Halves of B for each block of a cluster; as many rows of tiles as it has blocks.
+  if (s.bn < 128 || c.m_size <= s.bm) s.cluster = 1;
 }
 
 void repair_wgmma_tf32(Schedule& s) {
@@ -147,7 +149,7 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
       repair_wgmma(s, c);
       break;
     case Pipe::kWgmmaBulk:
-      repair_wgmma_bulk(s);
+      repair_wgmma_bulk(s, c);
       break;
     case Pipe::kWgmmaTf32x3:
       repair_wgmma_tf32(s);
@@ -351,6 +353,9 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
   }
   add("share", shares);
   add("group", numbers({1, 4, 8, 16}));
+  if (std::ranges::find(pipes, ParameterValue(std::string(name_of(Pipe::kWgmmaBulk)))) !=
+      pipes.end())
+    add("cluster", numbers({1, 2}));
   if (fma && (c.a.along_k || c.b.along_k)) {
     add("transpose", {std::string("async"), std::string("registers")});
   }
@@ -419,12 +424,17 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
   const double hidden = std::min(1.0, warps / 8);
   const double multiplying = static_cast<double>(s.bm) * s.bn * s.bk * steps /
                              (rate_of(s.pipe, sum_type(c, s.pipe)) * reuse * hidden);
-  const double reading = static_cast<double>(s.bm * size_of(c.a.type) + s.bn * size_of(c.b.type)) *
-                         s.bk * steps / kReadRate;
+  const double reading =
+      static_cast<double>(s.bm * size_of(c.a.type) + s.bn / s.cluster * size_of(c.b.type)) * s.bk *
+      steps / kReadRate;
   const double out =
       static_cast<double>(s.split_k > 1 ? size_of(c.total_type) : size_of(c.nest->type));
   const double writing = s.bm * s.bn * out / kWriteRate;
-  const double alone = (1500 + writing) * (resident == 1 ? per_sm : std::ceil(per_sm / resident));
+  // Where a thread of its own copies, the next tile comes while this one's outputs go.
+  const double alone =
+      s.pipe == Pipe::kWgmmaBulk
+          ? 1500 + writing * per_sm
+          : (1500 + writing) * (resident == 1 ? per_sm : std::ceil(per_sm / resident));
   // The second kernel: a launch, every slice read.
   const double outputs = static_cast<double>(c.m_size) * c.n_size * c.batch_size;
   const double shared_sums = s.tail > 1 ? rest * s.bm * s.bn : outputs;
@@ -465,6 +475,8 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
       if (is_fma(pipe)) {
         for (const int tm : {4, 8, 16})
           for (const int tn : {4, 8, 16}) add({.bm = bm, .bn = bn, .tm = tm, .tn = tn});
+      } else if (pipe == Pipe::kWgmmaBulk) {
+        for (const int cluster : {1, 2}) add({.bm = bm, .bn = bn, .cluster = cluster});
       } else if (is_wgmma(pipe)) {
         for (const int wm : {64, 128}) add({.bm = bm, .bn = bn, .wm = wm});
       } else {
@@ -485,12 +497,12 @@ std::vector<Schedule> cheapest(const Contraction& c, const Goal& goal, Pipe pipe
                                std::size_t most) {
   constexpr int kOfEachTile = 2;
   std::vector<std::pair<double, Schedule>> costs;
-  std::set<std::tuple<decltype(tile_key({})), int, int>> seen;
+  std::set<std::tuple<decltype(tile_key({})), int, int, int>> seen;
   for (const Schedule& tile : tiles_of(pipe)) {
     for (Schedule s : with_shares(c, tile)) {
       repair(s, c, shared_limit(goal));
       if (shared_bytes(c, s) > shared_limit(goal)) continue;
-      if (!seen.emplace(tile_key(s), s.split_k, s.tail).second) continue;
+      if (!seen.emplace(tile_key(s), s.split_k, s.tail, s.cluster).second) continue;
       costs.emplace_back(cost_of(c, goal, s), s);
     }
   }
@@ -527,6 +539,7 @@ std::vector<std::vector<std::size_t>> first_guesses(const Contraction& c, const 
       if (name == "wn") return std::int64_t{s.wn};
       if (name == "stages") return std::int64_t{s.stages};
       if (name == "share") return share_of(s);
+      if (name == "cluster") return std::int64_t{s.cluster};
       if (name == "transpose") return std::string(s.async_transpose ? "async" : "registers");
       return std::int64_t{s.group};
     });
@@ -563,6 +576,7 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   s.wm = power("wm", s.wm, 16, 128);
   s.wn = power("wn", s.wn, 16, 64);
   s.group = power("group", s.group, 1, 64);
+  s.cluster = power("cluster", s.cluster, 1, 2);
   s.stages = static_cast<int>(std::clamp<std::int64_t>(step.int_param("stages", 3), 2, 8));
   take_share(step, s);
   s.split_k = std::clamp(power_below(s.split_k), 1, 256);

@@ -98,7 +98,16 @@ TEST(TensorCopy, TilesInEachSwizzle) {
     const int y = 30;
     l.shared(16384).value(encode(spec)).out("out", width * height * 4);
     l.value(x).value(y).value(width * height);
-    expect_ok(l.run(kernels(kFile)));
+    const RunReport report = l.run(kernels(kFile));
+    expect_ok(report);
+    // Each row asks for its sectors once, whatever pieces a swizzle cuts it into.
+    std::uint64_t sectors = 0;
+    for (int j = y; j < Matrix::kHeight; ++j) {
+      const std::uint64_t first = l.address("matrix") + 4U * (j * Matrix::kPitch + x),
+                          end = first + 4U * std::min(width, Matrix::kWidth - x);
+      sectors += (end - 1) / 32 - first / 32 + 1;
+    }
+    EXPECT_EQ(report.counters.global_load_sectors, sectors) << width;
     const auto got = l.read<int>("out", width * height);
     for (int j = 0; j < height; ++j)
       for (int i = 0; i < width; ++i)

@@ -1,4 +1,7 @@
 // Products whose tiles a thread copies in bulk, run on the emulator with every check on.
+#include <cstdlib>
+#include <random>
+
 #include "rewriters/generators/contract/hopper.h"
 #include "tests/unit/rewriters/contract_product.h"
 
@@ -17,7 +20,13 @@ TEST(ContractBulk, InEveryOrientation) {
         Product({.m = 64, .n = 64, .k = 64, .a_transposed = a, .b_transposed = b, .type = type})
             .check(*kContract, bulk("64", "64"), 1e-5);
         // Ends of every dimension, and of the batch.
-        Product({.m = 72, .n = 88, .k = 200, .batch = 2, .a_transposed = a, .b_transposed = b, .type = type})
+        Product({.m = 72,
+                 .n = 88,
+                 .k = 200,
+                 .batch = 2,
+                 .a_transposed = a,
+                 .b_transposed = b,
+                 .type = type})
             .check(*kContract, bulk("64", "64", "2"), 1e-5);
       }
     }
@@ -32,10 +41,30 @@ TEST(ContractBulk, AtManyPoints) {
                     .a_transposed = transposed,
                     .b_transposed = transposed,
                     .type = ScalarType::kF16});
-    for (const auto& [bm, bn, stages] :
-         {std::tuple("128", "256", "4"), {"64", "256", "5"}, {"128", "64", "2"}, {"256", "128", "4"}}) {
+    for (const auto& [bm, bn, stages] : {std::tuple("128", "256", "4"),
+                                         {"64", "256", "5"},
+                                         {"128", "64", "2"},
+                                         {"256", "128", "4"}}) {
       SCOPED_TRACE(std::string(bm) + " " + bn + " " + stages);
       halves.check(*kContract, bulk(bm, bn, stages), 1e-5);
+    }
+  }
+}
+
+/// Two blocks copy halves of B for both; an odd row of tiles has nobody to share with.
+TEST(ContractBulk, ClustersShareTheirTilesOfB) {
+  for (const bool transposed : {false, true}) {
+    for (const std::int64_t m : {256, 328}) {
+      SCOPED_TRACE(m);
+      Product product(
+          {.m = m, .n = 264, .k = 328, .b_transposed = transposed, .type = ScalarType::kF16});
+      product.context.target.sm_count = 6;
+      Choice choice = bulk("64", "128", "3");
+      choice["cluster"] = "2";
+      product.check(*kContract, choice, 1e-5);
+      choice["bm"] = "128";
+      choice["bn"] = "256";
+      product.check(*kContract, choice, 1e-5);
     }
   }
 }
@@ -66,8 +95,46 @@ TEST(ContractBulk, EpiloguesAndNarrowOutputs) {
   }
 }
 
-/// Where bulk copies cannot go, the pipe is not offered: rows that begin at no multiple of 16 bytes, a
-/// factor beside the load, f32, sums in f64.
+/// Random products at random points; HONE_RANDOM_TILES says how many.
+TEST(ContractBulk, RandomPrograms) {
+  const char* asked = std::getenv("HONE_RANDOM_TILES");
+  const int count = asked == nullptr ? 25 : std::atoi(asked);
+  for (int number = 0; number < count; ++number) {
+    std::mt19937 random(static_cast<unsigned>(number));
+    const auto below = [&](int end) {
+      return static_cast<int>(random() % static_cast<unsigned>(end));
+    };
+    const auto one_of = [&](std::initializer_list<const char*> words) {
+      return std::string(words.begin()[below(static_cast<int>(words.size()))]);
+    };
+    Shape shape{.m = 8 * (1 + below(30)), .n = 8 * (1 + below(40)), .k = 8 * (1 + below(30))};
+    shape.batch = 1 + below(3);
+    shape.a_transposed = below(2) == 0;
+    shape.b_transposed = below(2) == 0;
+    shape.type = below(2) == 0 ? ScalarType::kF16 : ScalarType::kBf16;
+    shape.out = below(2) == 0 ? ScalarType::kF32 : shape.type;
+    // Rows that begin anywhere: only what copies write, and what is k by rows, has to be aligned.
+    if (!shape.a_transposed && below(2) == 0) shape.m -= below(8);
+    Product product(shape, {}, [&](Product& p, lift::Ref sum) {
+      if (below(2) == 0) return sum;
+      return p.nodes.op("+", ScalarType::kF32,
+                        {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+    });
+    product.context.target.sm_count = 1 + below(8);
+    Choice choice = {{"pipe", "wgmma-bulk"},
+                     {"bm", one_of({"64", "128", "256"})},
+                     {"bn", one_of({"64", "128", "256"})},
+                     {"stages", one_of({"2", "3", "4"})},
+                     {"group", one_of({"1", "4", "8"})},
+                     {"cluster", one_of({"1", "2"})}};
+    SCOPED_TRACE(number);
+    product.check(*kContract, choice, shape.out == ScalarType::kF32 ? 1e-5 : 1e-2);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+/// Where bulk copies cannot go, the pipe is not offered: rows that begin at no multiple of 16
+/// bytes, a factor beside the load, f32, sums in f64.
 TEST(ContractBulk, IsOfferedWhereCopiesCanGo) {
   const auto offers = [](Product& product) {
     const auto offer = kContract->match(product.goal());
@@ -84,11 +151,12 @@ TEST(ContractBulk, IsOfferedWhereCopiesCanGo) {
   EXPECT_FALSE(offers(floats));
   Product wide({.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16, .sum_in_f64 = true});
   EXPECT_FALSE(offers(wide));
-  Product masked({.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16}, [](Product& p, lift::Ref term) {
-    return p.nodes.select(
-        p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.k))), term,
-        p.nodes.number(0, ScalarType::kF32));
-  });
+  Product masked(
+      {.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16}, [](Product& p, lift::Ref term) {
+        return p.nodes.select(
+            p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.k))), term,
+            p.nodes.number(0, ScalarType::kF32));
+      });
   EXPECT_FALSE(offers(masked));
   Product older({.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16});
   older.context.target.compute_capability = 80;

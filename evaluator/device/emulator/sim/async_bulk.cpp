@@ -210,20 +210,29 @@ void Async::count_bulk(const Pieces& p, bool load, bool adds, bool integer) {
   std::uint64_t sectors = 0;
   std::uint64_t global_lines = 0;
   const std::uint64_t before = b_.run_.touched_sectors;
+  // A swizzle cuts rows into pieces of 16 bytes: those of one line are one request.
+  std::uint64_t asked = 0;  // a line, and which of its sectors
+  std::uint32_t mask = 0;
+  const auto ask = [&] {
+    if (mask == 0) return;
+    sectors += static_cast<std::uint64_t>(std::popcount(mask));
+    b_.touch_line(asked, mask);
+    if (adds) b_.count_reduced_line(asked, mask, integer);
+    ++global_lines;
+    mask = 0;
+  };
   for (const Pieces::Piece& piece : p.list) {
     if (!piece.global || !piece.bytes) continue;
     for (std::uint64_t line = piece.global >> 7; line <= (piece.global + piece.bytes - 1) >> 7;
          ++line) {
       const std::uint64_t lo = std::max(piece.global, line << 7);
       const std::uint64_t hi = std::min(piece.global + piece.bytes, (line + 1) << 7) - 1;
-      std::uint32_t mask = 0;
+      if (line != asked) ask();
+      asked = line;
       for (std::uint64_t s = (lo >> 5) & 3; s <= ((hi >> 5) & 3); ++s) mask |= 1u << s;
-      sectors += static_cast<std::uint64_t>(std::popcount(mask));
-      b_.touch_line(line, mask);
-      if (adds) b_.count_reduced_line(line, mask, integer);
-      ++global_lines;
     }
   }
+  ask();
   const std::uint64_t lines = (p.bytes + 127) / 128;
   c.shared_wavefronts += lines;
   if (load) {
