@@ -23,11 +23,14 @@ class UpgradeTest : public ::testing::Test {
  protected:
   void SetUp() override {
     fs::create_directories(bin_);
-    for (const char* name : kPrograms) fs::copy_file(HONE_BIN_DIR + ("/" + std::string(name)), bin_ / name);
+    for (const char* name : kPrograms)
+      fs::copy_file(HONE_BIN_DIR + ("/" + std::string(name)), bin_ / name);
     coordinator_ = std::make_unique<Daemon>(
-        std::vector<std::string>{"coordinator", "--db", database_, "--redis", server_.url_text()}, -1, bin_);
+        std::vector<std::string>{"coordinator", "--db", database_, "--redis", server_.url_text()},
+        -1, bin_);
     worker_ = std::make_unique<Daemon>(
-        std::vector<std::string>{"worker", "--device", "emu:sm_90", "--redis", server_.url_text()}, -1, bin_);
+        std::vector<std::string>{"worker", "--device", "emu:sm_90", "--redis", server_.url_text()},
+        -1, bin_);
     wait_for(*coordinator_, "leading, term");
     wait_for(*worker_, "worker_ready");
   }
