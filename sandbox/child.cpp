@@ -17,10 +17,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <sstream>
 #include <thread>
 
+#include "sandbox/kept_programs.h"
 #include "sandbox/spawner.h"
 
 namespace hone::sandbox {
@@ -28,12 +28,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int kFixed = 9;  ///< descriptors that hone-sandbox knows by number, see jail.h
+
 /// What the child needs between fork and exec, prepared before: only async-signal-safe calls are
 /// allowed there.
 struct Prepared {
   const char* helper = nullptr;
-  const char* error = nullptr;  ///< the report when there is no helper
-  int fds[8] = {};              ///< to become 0-7
+  int kept_helper = -1;             ///< the same, where it is kept open
+  const char* libraries = nullptr;  ///< a variable that says where a package's are
+  const char* error = nullptr;      ///< the report when there is no helper
+  int fds[kFixed] = {};             ///< to become 0-8
   pid_t parent = 0;
 };
 
@@ -49,24 +53,31 @@ struct Prepared {
   for (int s = 1; s < 32; ++s) signal(s, SIG_DFL);
 
   // First away from the numbers that dup2 gives.
-  int high[8];
-  for (int i = 0; i < 8; ++i) {
-    high[i] = p.fds[i] < 0 ? -1 : fcntl(p.fds[i], F_DUPFD_CLOEXEC, 16);
-    if (p.fds[i] >= 0 && high[i] < 0) _exit(127);
+  int high[kFixed + 1];
+  for (int i = 0; i <= kFixed; ++i) {
+    const int fd = i < kFixed ? p.fds[i] : p.kept_helper;
+    high[i] = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 16);
+    if (fd >= 0 && high[i] < 0) _exit(127);
   }
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i <= kFixed; ++i) {
     if (high[i] < 0) {
       close(i);
     } else if (dup2(high[i], i) < 0) {
       _exit(127);
     }
   }
-  if (syscall(SYS_close_range, 8U, ~0U, 0U) != 0) {
-    for (int fd = 8; fd < 65536; ++fd) close(fd);  // kernels before 5.9
+  constexpr unsigned kRest = kFixed + 1;
+  if (syscall(SYS_close_range, kRest, ~0U, 0U) != 0) {
+    for (unsigned fd = kRest; fd < 65536; ++fd) close(static_cast<int>(fd));  // kernels before 5.9
   }
   char* const argv[] = {const_cast<char*>("hone-sandbox"), nullptr};
-  char* const none_at_all[] = {nullptr};
-  execve(p.helper, argv, none_at_all);
+  char* const environment[] = {const_cast<char*>(p.libraries), nullptr};
+  if (p.kept_helper >= 0) {
+    fcntl(kFixed, F_SETFD, FD_CLOEXEC);
+    syscall(SYS_execveat, kFixed, "", argv, environment, AT_EMPTY_PATH);
+  } else {
+    execve(p.helper, argv, environment);
+  }
   [[maybe_unused]] const auto n = write(4, p.error, std::strlen(p.error));
   _exit(127);
 }
@@ -91,7 +102,8 @@ Error system_error(std::string_view what) {
 /// them.
 Policy completed(Policy policy) {
   using Access = VisiblePath::Access;
-  policy.paths.push_back({policy.argv[0], Access::kRead, false});
+  const bool kept = kept_program(policy.argv[0]) >= 0;  // its file may be gone
+  policy.paths.push_back({policy.argv[0], Access::kRead, kept});
   for (const char* device : {"/dev/null", "/dev/zero"})
     policy.paths.push_back({device, Access::kDevice, false});
   std::ranges::stable_sort(policy.paths, {}, &VisiblePath::path);
@@ -182,9 +194,13 @@ Result<std::unique_ptr<Child>> Child::start(const Policy& policy) {
       helper);
   Prepared prepared;
   prepared.helper = helper.c_str();
+  prepared.kept_helper = kept_program(helper);
+  const std::string libraries = "LD_LIBRARY_PATH=" + library_folder();
+  prepared.libraries = libraries.c_str();
   prepared.error = error.c_str();
-  const int fds[8] = {null_fd.fd,      null_fd.fd,   stderr_write.fd, theirs.fd,
-                      report_write.fd, policy_fd.fd, stderr_read.fd,  tail.fd};
+  const int fds[kFixed] = {null_fd.fd,     null_fd.fd,      stderr_write.fd,
+                           theirs.fd,      report_write.fd, policy_fd.fd,
+                           stderr_read.fd, tail.fd,         kept_program(policy.argv[0])};
   std::ranges::copy(fds, prepared.fds);
   prepared.parent = getpid();
 
@@ -282,11 +298,6 @@ std::string Child::stderr_tail(std::size_t limit) const {
   const ssize_t got = pread(stderr_, text.data(), n, size - static_cast<off_t>(n));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
-}
-
-std::string executable_folder() {
-  std::error_code code;
-  return std::filesystem::read_symlink("/proc/self/exe", code).parent_path().string();
 }
 
 std::vector<std::string> pass_environment(const std::vector<std::string>& names) {

@@ -62,9 +62,6 @@ class Child {
   std::string cgroup_;  ///< to be removed
 };
 
-/// The folder of this executable: hone-sandbox lies there.
-[[nodiscard]] std::string executable_folder();
-
 /// "NAME=value" for each listed variable that is set here.
 [[nodiscard]] std::vector<std::string> pass_environment(const std::vector<std::string>& names);
 

@@ -196,8 +196,9 @@ std::string uri_of(const std::filesystem::path& path, const char* how) {
   return uri + how;
 }
 
-SQLite::Database open_to_read(const std::string& uri, int busy_timeout_ms) {
-  SQLite::Database database(uri, SQLite::OPEN_READONLY | SQLite::OPEN_URI, busy_timeout_ms);
+SQLite::Database open_to_read(const std::string& uri) {
+  SQLite::Database database(uri, SQLite::OPEN_READONLY | SQLite::OPEN_URI,
+                            StoreOptions().busy_timeout_ms);
   (void)database.execAndGet("SELECT COUNT(*) FROM sqlite_schema");
   return database;
 }
@@ -206,37 +207,69 @@ SQLite::Database open_to_read(const std::string& uri, int busy_timeout_ms) {
 }  // namespace store_file
 
 void Store::Impl::look_for_writers() {
-  if (!store_file::has_write_ahead_log(path) && store_file::stamp_of(path) == *unwritten) return;
+  if (!was_written()) return;
   // A writer leaves a log that readers may read, or has ended.
   const bool in_use = store_file::has_write_ahead_log(path);
   uri = store_file::uri_of(path, in_use ? "?mode=ro" : "?immutable=1");
   const auto stamp = store_file::stamp_of(path);
-  database = store_file::open_to_read(uri, 10'000);
+  database = store_file::open_to_read(uri);
   unwritten.reset();
   if (!in_use) unwritten = stamp;
 }
 
-/// A file that this user cannot write: read as it is. Throws as SQLite does, and
+bool Store::Impl::was_written() const {
+  return unwritten &&
+         (store_file::has_write_ahead_log(path) || store_file::stamp_of(path) != *unwritten);
+}
+
+/// A file that this user cannot write, or that is to stay as it is. Throws as SQLite does, and
 /// std::runtime_error with a message for a person.
-std::unique_ptr<Store::Impl> Store::open_unwritable(const std::filesystem::path& path,
-                                                    int busy_timeout_ms) {
+std::unique_ptr<Store::Impl> Store::open_unwritable(const std::filesystem::path& path) {
   const auto stamp = store_file::stamp_of(path);
   const auto opened = [&](const char* how) {
     const std::string uri = store_file::uri_of(path, how);
-    auto impl = std::make_unique<Impl>(path, store_file::open_to_read(uri, busy_timeout_ms), uri);
+    auto impl = std::make_unique<Impl>(path, store_file::open_to_read(uri), uri);
     store_detail::expect_latest(impl->database);
     return impl;
   };
-  try {
-    return opened("?mode=ro");
-  } catch (const SQLite::Exception&) {
-    // SQLite wants to make files beside a database in WAL mode, unless it is told that nobody
-    // writes it: nobody does where there is no log.
-    if (store_file::has_write_ahead_log(path)) throw;
+  std::error_code code;
+  if (std::filesystem::exists(store_file::write_ahead_log(path), code)) {
+    try {
+      return opened("?mode=ro");
+    } catch (const SQLite::Exception&) {
+      // SQLite wants to make files beside a database in WAL mode, unless it is told that nobody
+      // writes it: nobody does where there is no log.
+      if (store_file::has_write_ahead_log(path)) throw;
+    }
   }
   auto impl = opened("?immutable=1");
   impl->unwritten = stamp;
   return impl;
+}
+
+Result<std::unique_ptr<Store>> Store::open_as_it_is(const std::filesystem::path& path) {
+  try {
+    return std::unique_ptr<Store>(new Store(open_unwritable(path)));
+  } catch (const SQLite::Exception& exception) {
+    return std::unexpected(store_detail::describe(exception, path));
+  } catch (const std::exception& exception) {
+    return fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), exception.what()));
+  }
+}
+
+Result<int> Store::format_of(const std::filesystem::path& path) {
+  try {
+    std::error_code code;
+    const bool in_use = std::filesystem::exists(store_file::write_ahead_log(path), code);
+    SQLite::Database database(store_file::uri_of(path, in_use ? "?mode=ro" : "?immutable=1"),
+                              SQLite::OPEN_READONLY | SQLite::OPEN_URI,
+                              StoreOptions().busy_timeout_ms);
+    return store_detail::expect_ours(database);
+  } catch (const SQLite::Exception& exception) {
+    return std::unexpected(store_detail::describe(exception, path));
+  } catch (const std::exception& exception) {
+    return fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), exception.what()));
+  }
 }
 
 int Store::format_version() { return store_detail::latest_version(); }
@@ -251,15 +284,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& path,
     const bool writable =
         access(path.c_str(), W_OK) == 0 &&
         access(path.has_parent_path() ? path.parent_path().c_str() : ".", W_OK) == 0;
-    if (!writable) {
-      try {
-        return std::unique_ptr<Store>(new Store(open_unwritable(path, options.busy_timeout_ms)));
-      } catch (const SQLite::Exception& exception) {
-        return std::unexpected(store_detail::describe(exception, path));
-      } catch (const std::exception& exception) {
-        return failed(exception.what());
-      }
-    }
+    if (!writable) return open_as_it_is(path);
   }
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), code);
   if (code) {

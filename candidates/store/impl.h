@@ -43,6 +43,9 @@ struct Stamp {
 /// :task, :device, :arch and :modelled, -1 for both.
 void bind_filter(SQLite::Statement& query, const BoardFilter& filter);
 
+/// Another process has taken the fence.
+struct FenceLost {};
+
 template <class T>
 [[nodiscard]] T value_or_throw(Result<T> result) {
   if (result) return std::move(*result);
@@ -61,9 +64,11 @@ struct Store::Impl {
   auto guarded(Body body, bool writes = false) -> Result<decltype(body())> {
     for (int faults = 0;; ++faults) {
       std::optional<StoreFault> fault;
+      bool fence_lost = false;
       StoreObserver* const told = observer;
-      auto result = attempt(body, fault, told != nullptr && told->in_trouble());
+      auto result = attempt(body, fault, fence_lost, told != nullptr && told->in_trouble());
       if (told == nullptr) return result;
+      if (fence_lost) told->fence_lost();
       if (fault) {
         if (told->try_again(*fault, result.error(), faults)) continue;
       } else if (result) {
@@ -76,7 +81,7 @@ struct Store::Impl {
   }
 
   template <class Body>
-  auto attempt(Body& body, std::optional<StoreFault>& fault, bool hurry)
+  auto attempt(Body& body, std::optional<StoreFault>& fault, bool& fence_lost, bool hurry)
       -> Result<decltype(body())> {
     const std::lock_guard lock(mutex);
     try {
@@ -93,6 +98,10 @@ struct Store::Impl {
       const int system_errno = store_detail::system_errno(database);
       fault = store_detail::fault_of(exception, system_errno);
       return std::unexpected(store_detail::describe(exception, path, system_errno));
+    } catch (const store_detail::FenceLost&) {
+      fence_lost = true;
+      return fail(ErrorCode::kEnvironment,
+                  fmt::format("{}: another process has taken over the writing", path.string()));
     } catch (const std::exception& exception) {
       return fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), exception.what()));
     }
@@ -120,9 +129,8 @@ struct Store::Impl {
           std::optional<OnDisk> on_disk;
           if (lasting) on_disk.emplace(database);
           SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-          if (fence > 0 && database.execAndGet("SELECT token FROM fence").getInt64() != fence) {
-            throw std::runtime_error("another process has taken over the writing");
-          }
+          if (fence > 0 && database.execAndGet("SELECT token FROM fence").getInt64() != fence)
+            throw store_detail::FenceLost();
           if constexpr (std::is_void_v<decltype(body())>) {
             body();
             transaction.commit();
@@ -154,6 +162,8 @@ struct Store::Impl {
   void merge_runs();
   /// Of a file that was opened as one that nobody writes: opens it again where somebody did.
   void look_for_writers();
+  /// Of such a file: somebody did.
+  [[nodiscard]] bool was_written() const;
 
   std::filesystem::path path;
   std::string uri;  ///< as SQLite opened it

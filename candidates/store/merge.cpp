@@ -1,4 +1,6 @@
 // Takes over what another database knows.
+#include <cstdlib>
+
 #include "candidates/store/impl.h"
 #include "candidates/store/maintenance.h"
 
@@ -20,6 +22,56 @@ class Attached {
 
  private:
   SQLite::Database& database_;
+};
+
+/// A copy of another database that has an older format, in a folder of its own beside ours: the
+/// system's place for temporary files may be too small.
+class Copied {
+ public:
+  explicit Copied(const std::filesystem::path& ours) {
+    std::string folder = ours.string() + ".merge-XXXXXX";
+    if (mkdtemp(folder.data()) != nullptr) folder_ = folder;
+  }
+  ~Copied() {
+    std::error_code code;
+    if (!folder_.empty()) std::filesystem::remove_all(folder_, code);
+  }
+  Copied(const Copied&) = delete;
+  Copied& operator=(const Copied&) = delete;
+
+  /// The copy's path, not migrated yet.
+  [[nodiscard]] Result<std::filesystem::path> copy(const std::filesystem::path& other) const {
+    if (folder_.empty()) {
+      return fail(ErrorCode::kEnvironment,
+                  "no folder could be made beside the database for a copy of the other one");
+    }
+    const auto copied = folder_ / "other.db";
+    std::filesystem::path log = other;
+    log += "-wal";
+    std::error_code code;
+    if (std::filesystem::exists(log, code)) {  // somebody may write to it
+      if (auto done = Store::backup(other, copied); !done) return std::unexpected(done.error());
+      return copied;
+    }
+    const auto before = std::filesystem::last_write_time(other, code);
+    std::filesystem::copy_file(other, copied, code);
+    if (code) {
+      return fail(ErrorCode::kIo, fmt::format("{}: cannot be copied to {}: {}", other.string(),
+                                              copied.string(), code.message()));
+    }
+    if (std::filesystem::exists(log, code) ||
+        std::filesystem::last_write_time(other, code) != before)
+      return written_meanwhile(other);
+    return copied;
+  }
+
+  static std::unexpected<Error> written_meanwhile(const std::filesystem::path& other) {
+    return fail(ErrorCode::kInfrastructure,
+                fmt::format("{}: another process began to write to it; run again", other.string()));
+  }
+
+ private:
+  std::filesystem::path folder_;
 };
 
 /// Of a verdict's column: the program is wrong, whatever else is known (disproves(), store.cpp).
@@ -189,9 +241,15 @@ Result<Merged> Store::merge(const std::filesystem::path& file) {
     return invalid(fmt::format("{}: there is no database here", file.string()));
   if (std::filesystem::equivalent(file, impl_->path, code))
     return invalid(fmt::format("{}: is the database itself", file.string()));
-  StoreOptions reading;
-  reading.read_only = true;  // of the same format then, and ours
-  const auto other = open(file, reading);
+  const auto format = format_of(file);
+  if (!format) return std::unexpected(format.error());
+  const store_merge::Copied copy(impl_->path);
+  auto other = [&]() -> Result<std::unique_ptr<Store>> {
+    if (*format == format_version()) return open_as_it_is(file);
+    const auto copied = copy.copy(file);
+    if (!copied) return std::unexpected(copied.error());
+    return open(*copied);
+  }();
   if (!other) return std::unexpected(other.error());
   std::optional<store_merge::Attached> attached;
   const auto there = impl_->guarded([&] {
@@ -225,6 +283,8 @@ Result<Merged> Store::merge(const std::filesystem::path& file) {
                         .getInt64();
     for (const char* table : {"same_candidates", "same_runs", "ranked_before"})
       database.exec(fmt::format("DROP TABLE temp.{}", table));
+    if ((*other)->impl_->was_written())
+      throw std::runtime_error(store_merge::Copied::written_meanwhile(file).error().message);
     return now;
   });
   if (const auto detached = impl_->guarded([&] { attached.reset(); }); !detached && merged)

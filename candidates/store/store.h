@@ -274,6 +274,9 @@ class StoreObserver {
   virtual void succeeded(int faults) = 0;
   /// A call met `faults` and then failed for another reason.
   virtual void failed(int faults) = 0;
+  /// A call that was to write was refused, as every later one will be: somebody has taken the fence
+  /// with a larger token.
+  virtual void fence_lost() = 0;
   /// True: something is wrong, and calls are tried again anyway. They then wait for another
   /// process's lock only shortly, so that nobody here waits long for them.
   [[nodiscard]] virtual bool in_trouble() const = 0;
@@ -345,9 +348,11 @@ class Store {
   /// the file smaller, which may fail where the disk is full. What stands on a board stays as far
   /// as `options` says, and so do references, baselines, tasks, and runs that have not ended.
   [[nodiscard]] Result<Pruned> prune(const PruneOptions& options);
-  /// Takes over what another database of the same format knows: all of it or nothing. Where both
-  /// know a result, this one's stays, unless the other has shown the program to be wrong. Jobs
-  /// that have not ended, and what a coordinator keeps for them, are not taken over.
+  /// Takes over what another database knows: all of it or nothing. Where both know a result, this
+  /// one's stays, unless the other has shown the program to be wrong. Jobs that have not ended,
+  /// and what a coordinator keeps for them, are not taken over. The other file stays as it is: one
+  /// of an older format is copied beside this database, and the copy migrated. kInfrastructure:
+  /// somebody began to write to it meanwhile.
   [[nodiscard]] Result<Merged> merge(const std::filesystem::path& file);
 
   /// Has faults told to `observer`, which must outlive all calls until observe(nullptr).
@@ -469,8 +474,12 @@ class Store {
  private:
   struct Impl;
   explicit Store(std::unique_ptr<Impl> impl);
-  [[nodiscard]] static std::unique_ptr<Impl> open_unwritable(const std::filesystem::path& path,
-                                                             int busy_timeout_ms);
+  [[nodiscard]] static std::unique_ptr<Impl> open_unwritable(const std::filesystem::path& path);
+  /// Writes nothing to the file or beside it; its format must be the latest.
+  [[nodiscard]] static Result<std::unique_ptr<Store>> open_as_it_is(
+      const std::filesystem::path& path);
+  /// Of any format that this program knows.
+  [[nodiscard]] static Result<int> format_of(const std::filesystem::path& path);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -17,6 +17,7 @@
 #include "engine/results/text.h"
 #include "engine/rewriting/remote_rewriting.h"
 #include "evaluator/device/emulator/profile_file.h"
+#include "sandbox/kept_programs.h"
 
 namespace hone::cli {
 namespace {
@@ -184,8 +185,7 @@ std::unique_ptr<Rewriting> open_rewriting(sandbox::Mode sandbox, MissingLayers l
   options.sandbox = sandbox;
   options.tell_missing_layers = layers == MissingLayers::kTold;
   options.warn = std::move(warn);
-  std::error_code code;
-  options.program = std::filesystem::read_symlink("/proc/self/exe", code);  // under any name
+  options.program = sandbox::executable();  // under any name
   return std::make_unique<RemoteRewriting>(options);
 }
 

@@ -59,7 +59,13 @@ int run(const Options& options) {
   } else if (!options.token_file.empty()) {
     return failed({ErrorCode::kInvalidInput, "--token-file is for --allow-submit"});
   }
-  if (const auto there = options.database.open_existing(); !there) return failed(there.error());
+  if (const auto there = options.database.open_existing(); !there) {
+    Error error = there.error();
+    // The coordinator beside it makes the database soon. Who starts this again until then must not
+    // take it for wrong usage.
+    if (error.code == ErrorCode::kInvalidInput) error.code = ErrorCode::kEnvironment;
+    return failed(error);
+  }
   const auto rewriting =
       open_rewriting(options.sandbox, options.database.missing_layers(), warn_in(log));
   server_options.rewriting = rewriting.get();

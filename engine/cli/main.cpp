@@ -1,4 +1,5 @@
 #include <malloc.h>
+#include <sys/prctl.h>
 
 #include <csignal>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include "engine/results/build_info.h"
 #include "engine/rewriting/serve_rewriting.h"
 #include "evaluator/runner/list_files.h"
+#include "sandbox/kept_programs.h"
 
 extern const char* const kHoneCommit;  // scripts/commit.cmake
 
@@ -27,9 +29,13 @@ void report(const std::exception& error) {
 }
 
 int run(int argc, char** argv) {
-  if (argc == 2 && argv[1] == hone::kRewriteMode) return hone::serve_rewriting();
+  if (argc == 2 && argv[1] == hone::kRewriteMode) {
+    prctl(PR_SET_NAME, "hone");  // executed by a descriptor it has none
+    return hone::serve_rewriting();
+  }
   if (argc == 3 && std::string_view(argv[1]) == "files" && argv[2] == hone::kRewriteMode)
     return hone::runner::list_files(hone::kRewriteMode);
+  hone::sandbox::keep_programs({"hone-sandbox", "hone-runner"});
   hone::set_build_commit(kHoneCommit);
   hone::set_thread_stacks(kStack);
   // Programs and messages may be megabytes, in many threads: back to the system with each.

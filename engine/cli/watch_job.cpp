@@ -150,6 +150,8 @@ std::string result_rows(const JobView& job) {
   using enum Table::Align;
   Table table;
   table.column("arch", kLeft);
+  table.column("device", kLeft);
+  table.column("rank", kRight);
   table.column("candidate", kLeft);
   table.column("time", kRight);
   table.column("speedup", kRight);
@@ -159,7 +161,11 @@ std::string result_rows(const JobView& job) {
   for (const auto& arch : job.row.status.archs) {
     if (arch.best_candidate.empty()) continue;
     any = true;
-    table.add({arch.arch, arch.best_candidate, format_time(arch.best_time_us),
+    const auto place = std::ranges::find(job.row.places, arch.arch, &queue::JobPlace::arch);
+    const bool placed = place != job.row.places.end();
+    table.add({arch.arch, placed ? place->device_name : "",
+               placed ? fmt::format("{}", place->rank) : "", arch.best_candidate,
+               format_time(arch.best_time_us),
                fmt::format("{:.2f}x", arch.reference_time_us / arch.best_time_us),
                fmt::format("{}", arch.counts.evaluated()),
                arch.best_recipe.empty() ? "(the reference itself)" : arch.best_recipe});
@@ -201,6 +207,11 @@ int watch_job(queue::Broker& broker, const std::string& id, const RedisOptions& 
       job.row.status = std::move(*status);
       if (job.row.status.state != state) looked = {};
     }
+  }
+  if (!running()) {  // where its best stand now is read with the whole row
+    auto ended = broker.row(id);
+    if (!ended) return common.fail(ended.error());
+    job.row = std::move(*ended);
   }
   if (running()) {
     for (const auto& line : watch_lines(job)) fmt::print(out, "{}\n", line);

@@ -76,10 +76,10 @@ std::string time_html(const std::string& iso) {
   return fmt::format(R"(<time datetime="{}">{} UTC</time>)", escape(iso), escape(shown));
 }
 
-std::string ago_html(const std::string& iso) {
+std::string ago_html(const std::string& iso, std::optional<std::int64_t> now_s) {
   std::tm parts{};
   if (strptime(iso.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return time_html(iso);
-  const std::int64_t s = std::time(nullptr) - timegm(&parts);
+  const std::int64_t s = now_s.value_or(std::time(nullptr)) - timegm(&parts);
   const auto [count, unit] = s < 60          ? std::pair(std::max<std::int64_t>(s, 0), "s")
                              : s < 3600      ? std::pair(s / 60, "min")
                              : s < 48 * 3600 ? std::pair(s / 3600, "h")

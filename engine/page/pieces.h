@@ -2,6 +2,8 @@
 // through escape(), here or by whoever calls; parameters named `html` are markup already.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,8 +52,10 @@ enum class Tone { kPlain, kGood, kBad, kWarn, kBusy };
 [[nodiscard]] std::string origin_label(bool modelled);
 /// <time> of ISO 8601.
 [[nodiscard]] std::string time_html(const std::string& iso);
-/// <time> of ISO 8601 as "5 min ago", with the time itself on demand.
-[[nodiscard]] std::string ago_html(const std::string& iso);
+/// <time> of ISO 8601 as "5 min ago", with the time itself on demand. `now_s`: the Unix time by the
+/// clock that `iso` is of; none: this machine's.
+[[nodiscard]] std::string ago_html(const std::string& iso,
+                                   std::optional<std::int64_t> now_s = std::nullopt);
 /// A bar of this share of its width, 0 to 1; `label` says the same to a screen reader.
 [[nodiscard]] std::string bar_html(double share, std::string_view label);
 /// How a run ended, its status in the database as words: "budget" is "budget used".

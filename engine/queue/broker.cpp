@@ -80,7 +80,7 @@ Result<std::vector<StreamEntry>> entries_from(const RedisReply& reply) {
 Result<void> Broker::submit(const JobMessage& job) {
   const auto message = encode(job);
   if (!message) return std::unexpected(message.error());
-  JobStatus queued{.id = job.id, .updated_at = job.submitted_at};
+  JobStatus queued{.id = job.id, .updated_at = now_ms()};
   const auto status = encode(queued);
   if (!status) return std::unexpected(status.error());
   const std::string jobs = keys_.jobs(), own = keys_.job(job.id), ids = keys_.job_ids();
@@ -115,25 +115,6 @@ Result<JobStatus> Broker::status(const std::string& id) {
   return status_from(*bytes);
 }
 
-Result<std::vector<JobStatus>> Broker::jobs(int limit) {
-  const auto ids = ids_in(
-      redis_->call({"ZREVRANGE", keys_.job_ids(), "0", std::to_string(limit - 1)}, kRepeatable),
-      "cannot list the jobs");
-  if (!ids) return std::unexpected(ids.error());
-  std::vector<std::vector<std::string>> commands;
-  for (const auto& id : *ids) commands.push_back({"HGET", keys_.job(id), "status"});
-  std::vector<JobStatus> statuses;
-  if (commands.empty()) return statuses;
-  const auto replies = redis_->pipeline(commands, kRepeatable);
-  if (!replies) return std::unexpected(replies.error());
-  for (std::size_t i = 0; i < ids->size(); ++i) {
-    const auto bytes = (*replies)[i].as_string();
-    if (!bytes) continue;  // it ended long ago
-    if (auto status = status_from(*bytes)) statuses.push_back(std::move(*status));
-  }
-  return statuses;
-}
-
 Result<bool> Broker::cancel(const std::string& id) {
   const auto unknown = [&] { return invalid(fmt::format("there is no job '{}'", id)); };
   if (!is_id(id)) return unknown();
@@ -153,27 +134,12 @@ Result<void> Broker::report(const WorkerMessage& worker, double ttl_s) {
   const auto ttl = std::to_string(static_cast<std::int64_t>(1000 * ttl_s));
   const auto replies =
       redis_->pipeline({{"SET", keys_.worker(worker.id), *message, "PX", ttl},
-                        {"ZADD", keys_.workers(), std::to_string(unix_ms()), worker.id}},
+                        {"ZADD", keys_.workers(), std::to_string(now_ms()), worker.id}},
                        kRepeatable);
   if (!replies) return std::unexpected(replies.error());
   for (const RedisReply& reply : *replies)
     if (reply.is_error()) return std::unexpected(reply.as_error("cannot register the worker"));
   return {};
-}
-
-Result<std::int64_t> Broker::server_time() {
-  const auto reply = redis_->call({"TIME"}, kRepeatable);
-  if (!reply) return std::unexpected(reply.error());
-  if (reply->is_error()) return std::unexpected(reply->as_error("cannot ask for the time"));
-  std::int64_t parts[2] = {};  // seconds and microseconds
-  for (std::size_t i = 0; i < 2; ++i) {
-    const auto part = reply->at(i);
-    if (!part) return std::unexpected(part.error());
-    const auto text = (*part)->as_string();
-    if (!text) return std::unexpected(text.error());
-    parts[i] = std::atoll(std::string(*text).c_str());
-  }
-  return 1000 * parts[0] + parts[1] / 1000;
 }
 
 Result<void> Broker::leave(const std::string& worker) {
@@ -256,7 +222,7 @@ Result<std::vector<DeadLetter>> Broker::dead(int limit) {
       return protocol::clean_text(entry.field(name), 256);  // any worker may have written it
     };
     letters.push_back({entry.entry, clean("id"), clean("pool"), clean("why"),
-                       std::atoll(entry.field("at").c_str())});
+                       std::atoll(entry.entry.c_str())});  // an entry's id begins with its time
   }
   return letters;
 }

@@ -2,8 +2,10 @@
 // PROTOCOL.md. Thread-safe, as RedisClient is.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "engine/queue/keys.h"
 #include "engine/queue/messages_about.h"
 #include "engine/queue/messages_job.h"
+#include "engine/queue/messages_places.h"
 #include "engine/queue/messages_worker.h"
 #include "engine/queue/redis_client.h"
 
@@ -27,7 +30,7 @@ struct DeadLetter {
   std::string id;     ///< of the evaluation
   std::string pool;
   std::string why;
-  std::int64_t at = 0;  // Unix time [ms]
+  std::int64_t at = 0;  // Unix time by the server's clock [ms]
 };
 
 /// A job as lists show it.
@@ -35,6 +38,7 @@ struct JobRow {
   JobStatus status;
   std::optional<JobAbout> about;  ///< none: an older hone submitted it
   std::int64_t submitted_at = 0;  // Unix time by the server's clock [ms]; 0: not known
+  std::vector<JobPlace> places;   ///< of one that has ended
 };
 
 /// Which jobs are wanted; what is empty lets all pass.
@@ -66,8 +70,6 @@ class Broker {
 
   /// Once, however often it is repeated. Errors: kEnvironment when there are kMostJobs already.
   [[nodiscard]] Result<void> submit(const JobMessage& job);
-  /// The newest first.
-  [[nodiscard]] Result<std::vector<JobStatus>> jobs(int limit);
   /// kInvalidInput: there is no such job (any more).
   [[nodiscard]] Result<JobStatus> status(const std::string& id);
   /// The newest first, at most `limit`; reads no more of the list than it needs. Jobs that ended
@@ -83,7 +85,8 @@ class Broker {
   [[nodiscard]] Result<std::vector<std::string>> line();
   /// Does a coordinator lead now?
   [[nodiscard]] Result<bool> has_leader();
-  /// By the server's clock [ms]; by this machine's where the server does not tell.
+  /// Unix time by the server's clock [ms], for all that other machines compare or show: asked now
+  /// and then, counted on in between. By this machine's clock where the server never told.
   [[nodiscard]] std::int64_t now_ms();
   /// False: the job had ended before, and nothing happens. kInvalidInput: there is no such job.
   [[nodiscard]] Result<bool> cancel(const std::string& id);
@@ -116,15 +119,18 @@ class Broker {
   /// Is it among the dead letters still?
   [[nodiscard]] Result<bool> is_dead(const std::string& entry);
 
-  /// The server's clock: Unix time [ms].
-  [[nodiscard]] Result<std::int64_t> server_time();
-
   [[nodiscard]] RedisClient& redis() { return *redis_; }
   [[nodiscard]] const Keys& keys() const { return keys_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] Result<std::int64_t> server_time();  // [us]
+
   std::shared_ptr<RedisClient> redis_;
   Keys keys_;
+  std::mutex clock_;                                                ///< of the next ones
+  std::optional<std::pair<std::int64_t, Clock::time_point>> told_;  ///< server's time [us], ours
+  Clock::time_point ask_time_ = Clock::now();                       ///< no earlier than then
 };
 
 /// Milliseconds since 1970.

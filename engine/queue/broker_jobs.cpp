@@ -1,7 +1,9 @@
-// Lists of jobs, read in bounded pieces: a server may hold tens of thousands that have ended.
+// Lists of jobs, read in bounded pieces: a server may hold tens of thousands that have ended. And
+// its clock.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <ranges>
 
@@ -11,6 +13,8 @@ namespace hone::queue {
 namespace job_lists {
 namespace {
 
+constexpr auto kClockLooks = std::chrono::seconds(10);
+constexpr double kClockPatience_s = 2;
 constexpr std::int64_t kPiece = 500;        // ids in one read
 constexpr std::int64_t kMostRead = 50'000;  // ids for one list: what is older is left out
 constexpr std::size_t kMostNamed = 5;       // in "fits several jobs"
@@ -80,17 +84,28 @@ Result<std::vector<Listed>> wanted(RedisClient& redis, const Keys& keys, std::ve
   return piece;
 }
 
+void add_about(JobRow& row, const RedisReply& reply) {
+  if (const auto bytes = reply.as_string())
+    if (auto told = about_from(*bytes); told && told->id == row.status.id)
+      row.about = std::move(*told);
+}
+
+void add_places(JobRow& row, const RedisReply& reply) {
+  if (const auto bytes = reply.as_string())
+    if (auto told = places_from(*bytes); told && told->id == row.status.id)
+      row.places = std::move(told->places);
+}
+
 /// Empty: it is gone, or no status of this version.
 std::optional<JobRow> row_from(const RedisReply& status, const RedisReply& about,
-                               std::int64_t submitted_at) {
+                               const RedisReply& places, std::int64_t submitted_at) {
   const auto bytes = status.as_string();
   if (!bytes) return std::nullopt;
   auto read = status_from(*bytes);
   if (!read) return std::nullopt;
-  JobRow row{std::move(*read), std::nullopt, submitted_at};
-  if (const auto more = about.as_string())
-    if (auto told = about_from(*more); told && told->id == row.status.id)
-      row.about = std::move(*told);
+  JobRow row{std::move(*read), std::nullopt, submitted_at, {}};
+  add_about(row, about);
+  add_places(row, places);
   return row;
 }
 
@@ -110,13 +125,14 @@ Result<std::vector<JobRow>> Broker::rows(const JobFilter& filter, int limit) {
     if (!ids) return std::unexpected(ids.error());
     std::vector<std::vector<std::string>> commands;
     for (const auto& [id, when] : *ids)
-      for (const char* field : {"status", "about"})
+      for (const char* field : {"status", "about", "places"})
         commands.push_back({"HGET", keys_.job(id), field});
     if (!commands.empty()) {
       const auto replies = redis_->pipeline(commands, kRepeatable);
       if (!replies) return std::unexpected(replies.error());
       for (std::size_t i = 0; i < ids->size() && rows.size() < most; ++i)
-        if (auto row = row_from((*replies)[2 * i], (*replies)[2 * i + 1], (*ids)[i].second))
+        if (auto row = row_from((*replies)[3 * i], (*replies)[3 * i + 1], (*replies)[3 * i + 2],
+                                (*ids)[i].second))
           rows.push_back(std::move(*row));
     }
     if (last) break;
@@ -127,13 +143,15 @@ Result<std::vector<JobRow>> Broker::rows(const JobFilter& filter, int limit) {
 Result<JobRow> Broker::row(const std::string& id) {
   auto read = status(id);
   if (!read) return std::unexpected(read.error());
-  JobRow row{std::move(*read), std::nullopt, 0};
-  // Not in one step with the status: a job's name and time do not change.
-  const auto replies = redis_->pipeline(
-      {{"HGET", keys_.job(id), "about"}, {"HGET", keys_.job(id), "submitted"}}, kRepeatable);
+  JobRow row{std::move(*read), std::nullopt, 0, {}};
+  // Not in one step with the status: a job's name and time do not change, nor does its end.
+  const auto replies = redis_->pipeline({{"HGET", keys_.job(id), "about"},
+                                         {"HGET", keys_.job(id), "submitted"},
+                                         {"HGET", keys_.job(id), "places"}},
+                                        kRepeatable);
   if (!replies) return std::unexpected(replies.error());
-  if (const auto bytes = (*replies)[0].as_string())
-    if (auto told = about_from(*bytes); told && told->id == id) row.about = std::move(*told);
+  job_lists::add_about(row, (*replies)[0]);
+  if (has_ended(row.status.state)) job_lists::add_places(row, (*replies)[2]);
   if (const auto text = (*replies)[1].as_string())
     row.submitted_at = std::atoll(std::string(*text).c_str());
   return row;
@@ -204,6 +222,22 @@ Result<std::vector<std::string>> Broker::line() {
   return line;
 }
 
+Result<std::int64_t> Broker::server_time() {
+  const auto reply =
+      redis_->call({"TIME"}, {.idempotent = true, .deadline_s = job_lists::kClockPatience_s});
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->is_error()) return std::unexpected(reply->as_error("cannot ask for the time"));
+  std::int64_t parts[2] = {};  // seconds and microseconds
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto part = reply->at(i);
+    if (!part) return std::unexpected(part.error());
+    const auto text = (*part)->as_string();
+    if (!text) return std::unexpected(text.error());
+    parts[i] = std::atoll(std::string(*text).c_str());
+  }
+  return 1'000'000 * parts[0] + parts[1];
+}
+
 Result<bool> Broker::has_leader() {
   const auto reply = redis_->call({"GET", keys_.leader()}, kRepeatable);
   if (!reply) return std::unexpected(reply.error());
@@ -211,6 +245,16 @@ Result<bool> Broker::has_leader() {
   return !reply->is_nil();
 }
 
-std::int64_t Broker::now_ms() { return server_time().value_or(unix_ms()); }
+std::int64_t Broker::now_ms() {
+  const std::lock_guard lock(clock_);
+  if (Clock::now() >= ask_time_) {
+    const auto asked = Clock::now();
+    if (const auto time_us = server_time()) told_ = {*time_us, asked + (Clock::now() - asked) / 2};
+    ask_time_ = Clock::now() + job_lists::kClockLooks;
+  }
+  if (!told_) return unix_ms();
+  const auto since = std::chrono::floor<std::chrono::microseconds>(Clock::now() - told_->second);
+  return (told_->first + since.count()) / 1000;
+}
 
 }  // namespace hone::queue

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -115,28 +116,29 @@ class Dispatcher::Lane final : public SearchQueue {
     std::vector<std::string> open;
     {
       const std::lock_guard lock(owner_.mutex_);
-      cancelled_ = true;
-      waiting_.clear();
-      crashed_.clear();
-      for (const auto& [id, asked] : asked_) {
-        if (owner_.waiting_for_.erase(id) == 0) continue;
-        take_back(asked);
-        open.push_back(id);
-      }
-      asked_.clear();
+      open = forget_all();
     }
-    // Workers leave out what is no longer open; what they are at, they finish for nobody.
-    if (const auto dropped = owner_.lead_.drop(open); !dropped && !owner_.lead_.deposed())
-      owner_.log_({.level = LogLevel::kWarning,
-                   .event = "work_not_taken_back",
-                   .message = "work was not taken back: " + dropped.error().message,
-                   .job = job_,
-                   .pool = pool_});
+    owner_.take_back(job_, pool_, open);
   }
 
   void resume() override {
     const std::lock_guard lock(owner_.mutex_);
-    cancelled_ = false;
+    cancelled_ = dropped_;
+  }
+
+  /// Returns what is handed out. Precondition: the lock is held.
+  [[nodiscard]] std::vector<std::string> forget_all() {
+    std::vector<std::string> open;
+    cancelled_ = true;
+    waiting_.clear();
+    crashed_.clear();
+    for (const auto& [id, asked] : asked_) {
+      if (owner_.waiting_for_.erase(id) == 0) continue;
+      take_back(asked);
+      open.push_back(id);
+    }
+    asked_.clear();
+    return open;
   }
 
   // Shares. A search's use is the time for which it held slots, over its weight: who has used
@@ -199,6 +201,7 @@ class Dispatcher::Lane final : public SearchQueue {
   std::deque<Done> results_;
   std::condition_variable_any result_ready_;
   bool cancelled_ = false, woken_ = false;
+  bool dropped_ = false;  ///< cancelled for good
 };
 
 Dispatcher::Dispatcher(Lead& lead, Log log, std::function<void(const Answered&)> observe)
@@ -221,6 +224,30 @@ std::unique_ptr<SearchQueue> Dispatcher::open(const std::string& job, const std:
                                      fmt::format("{}.{}.{}.", job, lead_.token(), ++lanes_opened_));
   lanes_.push_back(lane.get());
   return lane;
+}
+
+/// Workers leave out what is no longer open; what they are at, they finish for nobody.
+void Dispatcher::take_back(const std::string& job, const std::string& pool,
+                           const std::vector<std::string>& evaluations) {
+  if (const auto dropped = lead_.drop(evaluations); !dropped && !lead_.deposed())
+    log_({.level = LogLevel::kWarning,
+          .event = "work_not_taken_back",
+          .message = "work was not taken back: " + dropped.error().message,
+          .job = job,
+          .pool = pool});
+}
+
+void Dispatcher::drop(const std::string& job) {
+  std::map<std::string, std::vector<std::string>> open;  // by pool
+  {
+    const std::lock_guard lock(mutex_);
+    for (Lane* lane : lanes_) {
+      if (lane->job_ != job) continue;
+      lane->dropped_ = true;
+      std::ranges::move(lane->forget_all(), std::back_inserter(open[lane->pool_]));
+    }
+  }
+  for (const auto& [pool, evaluations] : open) take_back(job, pool, evaluations);
 }
 
 bool Dispatcher::put_back(const std::string& evaluation) {

@@ -64,6 +64,8 @@ class Dispatcher {
   /// does not want the others have. Must not outlive the dispatcher.
   [[nodiscard]] std::unique_ptr<SearchQueue> open(const std::string& job, const std::string& pool,
                                                   bool modelled, int priority);
+  /// Takes back what a job's searches have asked for, and takes nothing more from them.
+  void drop(const std::string& job);
   /// Asks again what was answered `crash` in the search stage: the search gets a second answer with
   /// the same id. False: nobody waits for it any more.
   bool put_back(const std::string& evaluation);
@@ -84,6 +86,8 @@ class Dispatcher {
   };
   /// What is meant for one worker takes none of the pool's: it may wait long for that one.
   static int room_of(const Asked& asked) { return asked.worker.empty() ? 1 : 0; }
+  void take_back(const std::string& job, const std::string& pool,
+                 const std::vector<std::string>& evaluations);
   void hand_out(const std::stop_token& stopping);
   void collect(const std::stop_token& stopping);
   void take_answer(const Lead::Answer& answer);

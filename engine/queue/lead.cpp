@@ -263,9 +263,12 @@ Result<void> Lead::set_status(const JobStatus& status) {
   return {};
 }
 
-Result<void> Lead::end_job(const QueuedJob& job, const JobStatus& status) {
+Result<void> Lead::end_job(const QueuedJob& job, const JobStatus& status,
+                           const std::vector<JobPlace>& places) {
   const auto message = encode(status);
   if (!message) return std::unexpected(message.error());
+  const auto stands = encode(JobPlaces{job.id, places});
+  if (!stands) return std::unexpected(stands.error());
   const auto& keys = broker_.keys();
   const std::string leader = keys.leader(), own = keys.job(job.id), jobs = keys.jobs(),
                     cancelled = keys.cancelled();
@@ -274,7 +277,8 @@ Result<void> Lead::end_job(const QueuedJob& job, const JobStatus& status) {
   auto reply = as_leader(
       broker_.redis().script(
           scripts::kEndJob, Views{leader, own, jobs, cancelled},
-          Views{token, *message, to_string(status.state), job.entry, job.id, kept}, kRepeatable),
+          Views{token, *message, to_string(status.state), job.entry, job.id, kept, *stands},
+          kRepeatable),
       "cannot end the job");
   if (!reply) return std::unexpected(reply.error());
   return {};

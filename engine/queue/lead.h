@@ -74,9 +74,12 @@ class Lead {
   [[nodiscard]] Result<std::map<std::string, std::string>> put_back();
   /// The letter of what was handed out again goes; others stay.
   [[nodiscard]] Result<void> put_back_done(const std::string& entry, bool handed_out);
+  [[nodiscard]] std::int64_t now_ms() { return broker_.now_ms(); }
   [[nodiscard]] Result<JobStatus> status_of(const std::string& job) { return broker_.status(job); }
+  /// Nothing happens to a job that has ended.
   [[nodiscard]] Result<void> set_status(const JobStatus& status);
-  [[nodiscard]] Result<void> end_job(const QueuedJob& job, const JobStatus& status);
+  [[nodiscard]] Result<void> end_job(const QueuedJob& job, const JobStatus& status,
+                                     const std::vector<JobPlace>& places = {});
 
   /// Encoded work messages by id, for any worker of the pool or for this one; one that is open
   /// already is left as it is.

@@ -6,6 +6,7 @@
 //   job     submit -> coordinator        messages_job.h
 //   about   submit -> who lists jobs     messages_about.h
 //   status  coordinator -> who asks      messages_job.h
+//   places  coordinator -> who asks      messages_places.h
 //   worker  worker -> coordinator        messages_worker.h
 //
 // Whoever reaches Redis may have written a message, so every `…_from` checks all that it reads:

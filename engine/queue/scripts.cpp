@@ -145,8 +145,8 @@ const RedisScript kBury(R"lua(
 redis.call('XACK', KEYS[3], 'workers', ARGV[1])
 redis.call('XDEL', KEYS[3], ARGV[1])
 if redis.call('HDEL', KEYS[1], ARGV[2]) == 0 then return 0 end
-redis.call('XADD', KEYS[4], 'MAXLEN', ARGV[7], '*', 'id', ARGV[2], 'pool', ARGV[3],
-           'why', ARGV[5], 'at', ARGV[6])
+redis.call('XADD', KEYS[4], 'MAXLEN', ARGV[6], '*', 'id', ARGV[2], 'pool', ARGV[3],
+           'why', ARGV[5])
 redis.call('XADD', KEYS[2], '*', 'id', ARGV[2], 'm', ARGV[4])
 return 1
 )lua");
@@ -167,14 +167,15 @@ return 1
 
 const RedisScript kSetStatus(R"lua(
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
-if redis.call('EXISTS', KEYS[2]) == 0 then return 1 end
+local state = redis.call('HGET', KEYS[2], 'state')
+if not state or state == 'done' or state == 'failed' or state == 'cancelled' then return 1 end
 redis.call('HSET', KEYS[2], 'status', ARGV[2], 'state', ARGV[3])
 return 1
 )lua");
 
 const RedisScript kEndJob(R"lua(
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
-redis.call('HSET', KEYS[2], 'status', ARGV[2], 'state', ARGV[3])
+redis.call('HSET', KEYS[2], 'status', ARGV[2], 'state', ARGV[3], 'places', ARGV[7])
 redis.call('HDEL', KEYS[2], 'message')
 redis.call('EXPIRE', KEYS[2], ARGV[6])
 redis.call('XACK', KEYS[3], 'coordinators', ARGV[4])

@@ -44,7 +44,7 @@ extern const RedisScript kDrop;
 /// A worker's answer. KEYS open, results, work; ARGV entry, id, message. -> 1; 0: nobody waits.
 extern const RedisScript kComplete;
 /// A message that nobody could finish. KEYS open, results, work, dead; ARGV entry, id, pool,
-/// result, why, now [ms], most. -> 1; 0: nobody waits.
+/// result, why, most. -> 1; 0: nobody waits.
 extern const RedisScript kBury;
 /// A worker leaves, unless it holds something: that would go with it. KEYS work; ARGV worker.
 extern const RedisScript kLeaveGroup;
@@ -52,10 +52,10 @@ extern const RedisScript kLeaveGroup;
 /// 1 when it was handed out.
 /// -> 1; -1: deposed.
 extern const RedisScript kPutBackDone;
-/// KEYS leader, job; ARGV token, status, state. -> 1; -1: deposed.
+/// Of a job that has not ended. KEYS leader, job; ARGV token, status, state. -> 1; -1: deposed.
 extern const RedisScript kSetStatus;
 /// A job's end. KEYS leader, job, jobs, cancelled; ARGV token, status, state, entry, id,
-/// time to live [s]. -> 1; -1: deposed.
+/// time to live [s], places. -> 1; -1: deposed.
 extern const RedisScript kEndJob;
 
 }  // namespace hone::queue::scripts

@@ -160,10 +160,10 @@ void WorkerLink::bury(const std::string& stream, const StreamEntry& entry, const
   if (!result) return;
   const auto& keys = broker_.keys();
   const std::string open = keys.open(), results = keys.results(), dead = keys.dead();
-  const std::string now = std::to_string(unix_ms()), most = std::to_string(kMostDead);
+  const std::string most = std::to_string(kMostDead);
   const auto reply =
       broker_.redis().script(scripts::kBury, Views{open, results, stream, dead},
-                             Views{entry.entry, id, pool_, *result, why, now, most}, kRepeatable);
+                             Views{entry.entry, id, pool_, *result, why, most}, kRepeatable);
   if (!reply) warn("dead_letter_unwritten", "was not buried: " + reply.error().message, job, id);
 }
 

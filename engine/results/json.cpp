@@ -235,13 +235,18 @@ nlohmann::json job_json(const JobView& job) {
   const queue::JobStatus& status = job.row.status;
   nlohmann::json archs = nlohmann::json::array();
   for (const auto& arch : status.archs) {
-    archs.push_back({{"arch", arch.arch},
-                     {"counts", counts_json(arch.counts)},
-                     {"elapsed_s", arch.elapsed_s},
-                     {"reference_time_us", arch.reference_time_us},
-                     {"best_time_us", arch.best_time_us},
-                     {"best_recipe", arch.best_recipe},
-                     {"best_candidate", arch.best_candidate}});
+    const auto place = std::ranges::find(job.row.places, arch.arch, &queue::JobPlace::arch);
+    const bool placed = place != job.row.places.end();
+    archs.push_back(
+        {{"arch", arch.arch},
+         {"device_name", placed ? nlohmann::json(place->device_name) : nlohmann::json()},
+         {"rank", placed ? nlohmann::json(place->rank) : nlohmann::json()},
+         {"counts", counts_json(arch.counts)},
+         {"elapsed_s", arch.elapsed_s},
+         {"reference_time_us", arch.reference_time_us},
+         {"best_time_us", arch.best_time_us},
+         {"best_recipe", arch.best_recipe},
+         {"best_candidate", arch.best_candidate}});
   }
   nlohmann::json model;
   if (status.model)

@@ -8,6 +8,7 @@
 
 #include "engine/rewriting/messages.h"
 #include "evaluator/protocol/channel.h"
+#include "sandbox/kept_programs.h"
 
 namespace hone {
 namespace {

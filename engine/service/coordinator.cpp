@@ -79,7 +79,6 @@ class ServerLooks {
   std::vector<std::string> said_;
   Clock::time_point next_ = Clock::now() + kServerLooks;
 };
-constexpr auto kClockLooks = std::chrono::seconds(30);
 constexpr auto kTtl = milliseconds(static_cast<int>(1000 * queue::kLeadershipTtl_s));
 
 /// One term of leadership.
@@ -130,6 +129,9 @@ class Term {
       count_jobs();
       std::this_thread::sleep_for(kJobLooks);
     }
+    if (database_.is_fence_lost())
+      warn("lead_lost", fmt::format("no longer the leader: another coordinator writes to {}",
+                                    store_.path().string()));
     for (auto& job : running_) job->abandon();
     database_.hold(false);  // only now: a search that may not wait any more would fail its job
     running_.clear();
@@ -141,7 +143,8 @@ class Term {
   }
 
   [[nodiscard]] bool ended() const {
-    return lead_.deposed() || lost_ || (options_.stop != nullptr && *options_.stop);
+    return lead_.deposed() || lost_ || database_.is_fence_lost() ||
+           (options_.stop != nullptr && *options_.stop);
   }
 
   /// What server and database do not know of each other. False: to be tried again.
@@ -232,7 +235,8 @@ class Term {
 
   /// Its lock holds for certain: the server confirmed it within the time that it lasts.
   [[nodiscard]] bool leads() const {
-    return !lost_ && !lead_.deposed() && Clock::now() - kept_.load() <= kTtl;
+    return !lost_ && !lead_.deposed() && !database_.is_fence_lost() &&
+           Clock::now() - kept_.load() <= kTtl;
   }
 
   void keep(const std::stop_token& stopping) {
@@ -266,17 +270,17 @@ class Term {
     }
     for (const auto& [pool, device] : fleet_.pools())
       dispatcher_.set_capacity(pool, device.capacity);
-    if (Clock::now() < next_time_) return;
-    next_time_ = Clock::now() + kClockLooks;
-    // Jobs were queued by the server's clock. A server that does not tell it has this one's.
-    if (const auto now = broker_.server_time()) ahead_ms_ = *now - queue::unix_ms();
   }
 
   void obey_cancellations() {
     const auto ids = lead_.cancelled();
     if (!ids) return;
-    for (auto& job : running_)
-      if (ids->contains(job->id())) job->cancel();
+    for (auto& job : running_) {
+      if (!ids->contains(job->id())) continue;
+      job->cancel();
+      if (database_.trouble().empty() || job->finished()) continue;
+      if (const auto ended = job->end_before_database(); !ended) return;
+    }
     for (auto* jobs : {&waiting_, &unkept_}) {
       for (auto job = jobs->begin(); job != jobs->end();) {
         if (!ids->contains(job->id)) {
@@ -310,7 +314,7 @@ class Term {
 
   Result<void> end_cancelled(const queue::QueuedJob& job) {
     return lead_.end_job(
-        job, {.id = job.id, .state = queue::JobState::kCancelled, .updated_at = queue::unix_ms()});
+        job, {.id = job.id, .state = queue::JobState::kCancelled, .updated_at = lead_.now_ms()});
   }
 
   void reap() {
@@ -345,14 +349,15 @@ class Term {
   void count_jobs() {
     std::map<queue::JobState, int> jobs;
     jobs[queue::JobState::kQueued] = static_cast<int>(waiting_.size() + unkept_.size());
-    for (const auto& job : running_) ++jobs[job->state()];
+    for (const auto& job : running_)
+      if (!job->is_told()) ++jobs[job->state()];
     metrics_.count_jobs(jobs);
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     for (const auto* jobs : {&unkept_, &waiting_})
       for (const auto& job : *jobs) first = std::min(first, job.queued_at());
     for (const auto& job : running_)
       if (job->waiting()) first = std::min(first, job->queued_at());
-    const std::int64_t now = queue::unix_ms() + ahead_ms_;
+    const std::int64_t now = broker_.now_ms();
     metrics_.oldest_job(first < now ? static_cast<double>(now - first) / 1000 : 0);
   }
 
@@ -365,7 +370,6 @@ class Term {
   const JobContext context_;
   std::atomic<bool> lost_ = false;
   std::atomic<Clock::time_point> kept_;    ///< when the last renewal that was granted was asked for
-  std::int64_t ahead_ms_ = 0;              ///< the server's clock is, of this machine's
   std::vector<queue::QueuedJob> unkept_;   ///< not in the database yet; oldest first
   std::vector<queue::QueuedJob> waiting_;  ///< likewise, and in the database
   std::set<std::string> known_;            ///< waiting or running
@@ -378,7 +382,7 @@ class Term {
   std::string said_trouble_;  ///< to those who ask the server
   Clock::time_point next_look_ = Clock::now(), next_review_ = Clock::now(),
                     next_database_look_ = Clock::now(), next_trouble_ = Clock::now(),
-                    next_offer_ = Clock::now(), next_time_ = Clock::now();
+                    next_offer_ = Clock::now();
 };
 
 /// Where the server may lose jobs, the log says so; where that is `required` not to be, an error.
@@ -390,10 +394,15 @@ Result<void> check_durable(ServerLooks& server, bool required) {
   return fail(ErrorCode::kEnvironment, "--require-durable: " + risks->front());
 }
 
+/// Trying again would not help: somebody has to choose another database or queue.
+bool is_for_good(const Result<void>& result) {
+  return !result && result.error().code == ErrorCode::kInvalidInput;
+}
+
 /// kInvalidInput unless queue and database belong together or `adopt` says that they are to.
 Result<void> check_belongs(queue::Broker& broker, const Store& store, bool adopt) {
   auto belongs = hone::check_belongs(broker, store);
-  if (!belongs && adopt && belongs.error().code == ErrorCode::kInvalidInput) return {};
+  if (adopt && is_for_good(belongs)) return {};
   return belongs;
 }
 
@@ -431,9 +440,7 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
   };
   bool adopt = options.adopt_queue;
   for (bool first = true; !stopped(); first = false) {
-    if (auto belongs = check_belongs(broker, store, adopt);
-        !belongs && belongs.error().code == ErrorCode::kInvalidInput)
-      return belongs;
+    if (auto belongs = check_belongs(broker, store, adopt); is_for_good(belongs)) return belongs;
     const auto floor = store.fence();
     if (!floor && first) return std::unexpected(floor.error());
     queue::Lead lead(broker);
@@ -453,7 +460,7 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
       if (const std::string trouble = database.trouble(); !trouble.empty())
         (void)lead.set_trouble(trouble);
       lead.resign();
-      if (ready.error().code == ErrorCode::kInvalidInput) return ready;
+      if (is_for_good(ready)) return ready;
       say(LogLevel::kWarning, "lead_not_begun", ready.error().message);
       rest(kAfterFailure);
       continue;
@@ -464,6 +471,9 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
         {{"term", lead.token()}});
     Term(broker, lead, store, options, metrics, database, server, asked).run();
     lead.resign();
+    if (!database.is_fence_lost()) continue;
+    if (auto ours = check_leads_still(broker, store); is_for_good(ours)) return ours;
+    rest(kAfterFailure);
   }
   return {};
 }

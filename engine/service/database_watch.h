@@ -34,16 +34,23 @@ class DatabaseWatch : public StoreObserver {
   /// For how long nothing could be stored, up to now [s].
   [[nodiscard]] double paused_s() const;
 
+  /// Since hold(true): another process writes to the database, and this one may not any more.
+  [[nodiscard]] bool is_fence_lost() const { return fence_lost_; }
+
   /// Where something is wrong and nobody waits to store anything: tries whether it is mended.
   void look();
   /// Others wait from now on (true); or their calls fail at once, also those that wait (false): the
   /// searches that they belong to must have been told to end before.
-  void hold(bool others_wait) { others_wait_ = others_wait; }
+  void hold(bool others_wait) {
+    if (others_wait) fence_lost_ = false;
+    others_wait_ = others_wait;
+  }
 
   // Of StoreObserver:
   [[nodiscard]] bool try_again(StoreFault fault, const Error& error, int faults) override;
   void succeeded(int faults) override;
   void failed(int faults) override;
+  void fence_lost() override { fence_lost_ = true; }
   [[nodiscard]] bool in_trouble() const override;
 
  private:
@@ -54,7 +61,7 @@ class DatabaseWatch : public StoreObserver {
   Store& store_;
   const Log log_;
   const std::thread::id own_thread_ = std::this_thread::get_id();
-  std::atomic<bool> others_wait_ = false;
+  std::atomic<bool> others_wait_ = false, fence_lost_ = false;
   mutable std::mutex mutex_;  ///< of all that follows
   std::optional<StoreFault> fault_;
   Clock::time_point since_{};                ///< of fault_

@@ -69,6 +69,58 @@ void JobRunner::cancel() {
   ending_ = true;
 }
 
+Result<void> JobRunner::end_before_database() {
+  if (told_) return {};
+  context_.dispatcher.drop(job_.id);
+  queue::JobStatus status;
+  const std::int64_t time = context_.lead.now_ms();
+  {
+    const std::lock_guard lock(mutex_);
+    status_.state = queue::JobState::kCancelled;
+    status_.updated_at = time;
+    status = status_;
+  }
+  if (status.model && !queue::encode(status)) status.model.reset();
+  if (auto ended = context_.lead.end_job(job_, status); !ended) return ended;
+  say_end();
+  return {};
+}
+
+/// Once, whichever thread was first to tell the queue.
+void JobRunner::say_end() {
+  if (told_.exchange(true)) return;
+  queue::JobStatus status;
+  {
+    const std::lock_guard lock(mutex_);
+    status = status_;
+  }
+  context_.metrics.job_ended(status.state);
+  log(status.error.empty() ? LogLevel::kInfo : LogLevel::kWarning, "job_ended",
+      fmt::format("{}{}{}", to_string(status.state), status.error.empty() ? "" : ": ",
+                  status.error),
+      "", {{"state", std::string(to_string(status.state))}});
+}
+
+/// As things stand now. What the database does not tell is left out.
+std::vector<queue::JobPlace> JobRunner::places() {
+  std::vector<queue::JobPlace> places;
+  if (!context_.database.trouble().empty()) return places;  // the job's end must not wait for it
+  for (std::size_t i = 0; i < searched_.size(); ++i) {
+    const queue::ArchProgress& progress = status_.archs[i];
+    if (progress.best_candidate.empty() || searched_[i].device_name.empty()) continue;
+    const auto row =
+        context_.store.find_candidate(progress.best_candidate, searched_[i].device_name);
+    if (row && row->rank > 0)
+      places.push_back({progress.arch, row->provenance.device_name, row->rank});
+  }
+  return places;
+}
+
+/// Another coordinator goes on with it, or will: what fails here is no failure of the job.
+bool JobRunner::is_anothers() const {
+  return abandoned_ || context_.lead.deposed() || context_.database.is_fence_lost();
+}
+
 void JobRunner::abandon() {
   abandoned_ = true;
   ending_ = true;
@@ -89,12 +141,13 @@ auto JobRunner::retry_while_failing(const Function& function) -> decltype(functi
 
 void JobRunner::report(queue::JobState state, bool now) {
   queue::JobStatus status;
+  const std::int64_t time = context_.lead.now_ms();
   {
     const std::lock_guard lock(mutex_);
     now = now || state != status_.state;
     if (!now && Clock::now() - reported_ < kReportEvery) return;
     status_.state = state_ = state;
-    status_.updated_at = queue::unix_ms();
+    status_.updated_at = time;
     reported_ = Clock::now();
     status = status_;
   }
@@ -215,7 +268,7 @@ void JobRunner::search(std::size_t index) {
   have_confirmed(target, context_, job_.id, pool->first);
   const auto outcome =
       run_search(message_.task, target, *rewriting, &context_.store, options_of(index));
-  if (ending_) return;
+  if (ending_ || is_anothers()) return;
   if (!outcome) {
     fail_with(fmt::format("{}: {}", arch, outcome.error().message));
     return;
@@ -223,7 +276,8 @@ void JobRunner::search(std::size_t index) {
   sum_up_model();
   log_outcome(*outcome, pool->first, gated);
   Searched& searched = searched_[index];
-  searched = {pool->first, pool->second.info.arch, pool->second.modelled, {}, outcome->timed};
+  const DeviceInfo& info = pool->second.info;
+  searched = {pool->first, info.arch, info.name, pool->second.modelled, {}, outcome->timed};
   for (const Finalist& finalist : outcome->ranked)
     if (finalist.candidate.origin != "reference") searched.best.push_back(finalist.candidate);
   show_outcome(index, *outcome);
@@ -350,7 +404,7 @@ Result<std::optional<queue::JobMessage>> JobRunner::read_message() {
 }
 
 void JobRunner::run_to_end() {
-  status_ = {.id = job_.id, .updated_at = queue::unix_ms()};
+  status_ = {.id = job_.id, .updated_at = context_.lead.now_ms()};
   auto message = read_message();
   const auto earlier = retry_while_failing([&] { return context_.lead.status_of(job_.id); });
   if (earlier && earlier->state >= queue::JobState::kDone) {  // only its entry was left
@@ -390,35 +444,40 @@ void JobRunner::run_to_end() {
       });
     }
     threads.clear();
-    if (!ending_) report(queue::JobState::kFinishing);
-    if (!ending_) try_elsewhere(context_, job_, message_, searched_, ending_);
+    if (!ending_ && !is_anothers()) report(queue::JobState::kFinishing);
+    if (!ending_ && !is_anothers()) try_elsewhere(context_, job_, message_, searched_, ending_);
   }
   sum_up_model();
-  if (!abandoned_) end();
+  if (!is_anothers()) end();
 }
 
 void JobRunner::end() {
+  const std::int64_t time = context_.lead.now_ms();
+  queue::JobStatus status;
   {
     const std::lock_guard lock(mutex_);
     const auto ended = status_.error.empty() ? queue::JobState::kDone : queue::JobState::kFailed;
     status_.state = state_ = cancelled_ ? queue::JobState::kCancelled : ended;
-    status_.updated_at = queue::unix_ms();
+    status_.updated_at = time;
     // A job that has ended must not begin again for what is said of its model.
     if (status_.model && !queue::encode(status_)) status_.model.reset();
+    status = status_;
   }
-  const auto ended = retry_while_failing([&] { return context_.lead.end_job(job_, status_); });
-  if (!ended) {
-    log(LogLevel::kError, "job_end_unwritten", "its end was not written: " + ended.error().message);
-    return;
+  if (!told_) {
+    const auto stands = places();
+    const auto ended =
+        retry_while_failing([&] { return context_.lead.end_job(job_, status, stands); });
+    if (!ended) {
+      if (!is_anothers())
+        log(LogLevel::kError, "job_end_unwritten",
+            "its end was not written: " + ended.error().message);
+      return;
+    }
+    say_end();
   }
   // Until here another coordinator could have gone on with it.
   if (const auto forgot = context_.store.forget_job(job_.id); !forgot)
     log(LogLevel::kWarning, "jobs_not_forgotten", forgot.error().message);
-  context_.metrics.job_ended(status_.state);
-  log(status_.error.empty() ? LogLevel::kInfo : LogLevel::kWarning, "job_ended",
-      fmt::format("{}{}{}", to_string(status_.state), status_.error.empty() ? "" : ": ",
-                  status_.error),
-      "", {{"state", std::string(to_string(status_.state))}});
 }
 
 }  // namespace hone

@@ -71,6 +71,11 @@ class JobRunner {
   [[nodiscard]] queue::JobState state() const { return state_; }
   /// Its user wants it to end.
   void cancel();
+  /// Of one that was cancelled and cannot end, for its searches wait for the database: takes their
+  /// work from the workers and tells the queue that it has ended. Errors: the queue was not told.
+  [[nodiscard]] Result<void> end_before_database();
+  /// The queue knows that it has ended.
+  [[nodiscard]] bool is_told() const { return told_; }
   /// This process wants it to end; another goes on with it.
   void abandon();
 
@@ -79,6 +84,9 @@ class JobRunner {
   void run_to_end();
   [[nodiscard]] Result<std::optional<queue::JobMessage>> read_message();
   void end();
+  void say_end();
+  [[nodiscard]] std::vector<queue::JobPlace> places();
+  [[nodiscard]] bool is_anothers() const;
   void search(std::size_t index);
   [[nodiscard]] std::unique_ptr<SearchQueue> open_queue(const std::string& id,
                                                         const Fleet::Pool& pool,
@@ -104,7 +112,8 @@ class JobRunner {
   queue::JobMessage message_;
   std::unique_ptr<llm::Access> model_;  ///< of all its searches together; null: rules alone
   std::vector<Searched> searched_;      ///< one for each architecture, its thread's own
-  std::atomic<bool> ending_ = false, cancelled_ = false, abandoned_ = false, finished_ = false;
+  std::atomic<bool> ending_ = false, cancelled_ = false, abandoned_ = false, finished_ = false,
+                    told_ = false;
   std::atomic<int> at_work_ = 0, waiting_ = 0;  ///< threads that search, and those that wait
   std::atomic<queue::JobState> state_ = queue::JobState::kQueued;  ///< of status_, without a lock
   std::mutex mutex_;  ///< of status_, phases_ and reported_

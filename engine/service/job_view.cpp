@@ -144,9 +144,9 @@ Result<JobView> job_view(queue::Broker& broker, const std::string& id) {
   return view_of(std::move(*row), *state);
 }
 
-std::vector<std::string> served_archs(const ServiceState& state) {
+std::vector<std::string> served_archs(const std::vector<queue::WorkerMessage>& workers) {
   std::set<std::string> archs;
-  for (const auto& worker : state.workers.workers)
+  for (const auto& worker : workers)
     for (const auto& device : worker.devices)
       if (!worker.draining) archs.insert(device.modelled ? device.pool : device.info.arch);
   return {archs.begin(), archs.end()};

@@ -42,7 +42,8 @@ struct JobView {
 [[nodiscard]] Result<JobView> job_view(queue::Broker& broker, const std::string& id);
 
 /// The architectures that workers which are there take work for: "emu:sm_90", "sm_90".
-[[nodiscard]] std::vector<std::string> served_archs(const ServiceState& state);
+[[nodiscard]] std::vector<std::string> served_archs(
+    const std::vector<queue::WorkerMessage>& workers);
 
 /// Why nobody serves jobs for these architectures now, a sentence each without a full stop: no
 /// coordinator leads; no worker is there; only workers of another version are.

@@ -19,6 +19,7 @@ struct JobContext;
 struct Searched {
   std::string pool;  ///< empty: nothing
   std::string arch;
+  std::string device_name;
   bool modelled = false;
   std::vector<CandidateRecord> best;  ///< fastest first, without the reference
   std::set<std::string> timed;        ///< hashes of all that went through the final stage there

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <set>
 
 #include "engine/search/random.h"
+#include "engine/service/job_view.h"
 #include "evaluator/device_spec.h"
 #include "rewriters/llm/client/endpoint.h"
 #include "rewriters/llm/prompt/prompt.h"
@@ -14,27 +13,23 @@
 namespace hone {
 namespace {
 
-/// Sorts by time, and is nobody else's.
-std::string new_job_id() {
-  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
-                       std::chrono::system_clock::now().time_since_epoch())
-                       .count();
-  return fmt::format("{:x}-{:08x}", now, static_cast<std::uint32_t>(secret_bits()));
+/// Sorts by the time of submission, and is nobody else's.
+std::string new_job_id(std::int64_t now_ms) {
+  return fmt::format("{:x}-{:08x}", now_ms / 1000, static_cast<std::uint32_t>(secret_bits()));
 }
 
-/// What the workers that are there can run.
+/// Of the GPUs of the workers that are there.
 Result<std::vector<std::string>> archs_there(queue::Broker& broker) {
   const auto workers = broker.workers();
   if (!workers) return std::unexpected(workers.error());
-  std::set<std::string> gpus, models;
-  for (const auto& worker : *workers)
-    for (const auto& device : worker.devices)
-      if (!worker.draining)
-        (device.modelled ? models : gpus).insert(device.modelled ? device.pool : device.info.arch);
-  if (!gpus.empty()) return std::vector<std::string>(gpus.begin(), gpus.end());
+  std::vector<std::string> gpus = served_archs(*workers), models;
+  for (const std::string& arch : gpus)
+    if (arch.starts_with("emu:")) models.push_back(arch);
+  std::erase_if(gpus, [](const std::string& arch) { return arch.starts_with("emu:"); });
+  if (!gpus.empty()) return gpus;
   if (!models.empty())
     return invalid(
-        fmt::format("no worker has a GPU; for an emulated one say --arch {}", *models.begin()));
+        fmt::format("no worker has a GPU; for an emulated one say --arch {}", models.front()));
   return invalid("no worker is there to tell the architecture: name it with --arch, such as sm_90");
 }
 
@@ -86,7 +81,8 @@ Result<queue::JobMessage> submit(queue::Broker& broker, const Submission& submis
   auto wish = wish_of(submission);
   if (!wish) return std::unexpected(wish.error());
   queue::JobMessage job;
-  job.id = new_job_id();
+  job.submitted_at = broker.now_ms();
+  job.id = new_job_id(job.submitted_at);
   job.model = std::move(*wish);
   job.task = std::move(task);
   job.search = submission.search;
@@ -97,7 +93,6 @@ Result<queue::JobMessage> submit(queue::Broker& broker, const Submission& submis
       job.archs.push_back(std::move(*arch));
   }
   job.priority = submission.priority;
-  job.submitted_at = queue::unix_ms();
   job.owner = submission.owner;
   if (job.archs.empty()) {
     auto archs = archs_there(broker);

@@ -98,6 +98,21 @@ Result<void> check_belongs(queue::Broker& broker, const Store& store) {
   return {};
 }
 
+Result<void> check_leads_still(queue::Broker& broker, const Store& store) {
+  const auto owner = broker.owner();
+  if (!owner) return std::unexpected(owner.error());
+  const auto identity = store.identity();
+  if (!identity) return std::unexpected(identity.error());
+  if (!*owner || identity->queue.empty() ||
+      identity->queue == succession::remembered((*owner)->life, broker.keys().prefix()))
+    return {};
+  return invalid(fmt::format(
+      "the database {} ({}) was taken over by a coordinator of another queue than {}: on another "
+      "Redis server, or of another --prefix. Give each queue a database of its own with --db; or, "
+      "if the other one is given up, start this one with --adopt-queue",
+      identity->id, succession::place_of(store), succession::queue_name(broker)));
+}
+
 Result<void> enter_queue(queue::Broker& broker, queue::Lead& lead, Store& store, const Log& log) {
   const auto owner = broker.owner();
   if (!owner) return std::unexpected(owner.error());

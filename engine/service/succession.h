@@ -17,6 +17,10 @@ namespace hone {
 /// what to do; those of the server and the database.
 [[nodiscard]] Result<void> check_belongs(queue::Broker& broker, const Store& store);
 
+/// After another process took the database's fence. kInvalidInput: it serves another queue, which
+/// the database leads since then.
+[[nodiscard]] Result<void> check_leads_still(queue::Broker& broker, const Store& store);
+
 /// Makes the queue the database's, whosever it was, by the leader after it took the fence. Says in
 /// the log where the server has forgotten the queue since the database led it. Errors: of the
 /// server and the database.

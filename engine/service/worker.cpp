@@ -205,11 +205,11 @@ class Idleness {
 };
 
 /// What the fleet is told of it.
-queue::WorkerMessage introduction(const WorkerOptions& options) {
+queue::WorkerMessage introduction(const WorkerOptions& options, queue::Broker& broker) {
   queue::WorkerMessage about{.id = options.id,
                              .host = options.host,
                              .version = HONE_VERSION,
-                             .started_at = queue::unix_ms()};
+                             .started_at = broker.now_ms()};
   for (const auto& device : options.devices) {
     const DeviceInfo& info = device.evaluator->info();
     about.devices.push_back({queue::pool_of(info, device.spec.modelled()), info,
@@ -261,7 +261,7 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
         fmt::format("a worker cannot be called '{}': letters, digits and . _ : - may be "
                     "in its name, 80 at most",
                     options.id));
-  queue::WorkerMessage about = introduction(options);
+  queue::WorkerMessage about = introduction(options, broker);
   const auto report = [&] { return broker.report(about, queue::kSilence_s); };
   if (const auto registered = report(); !registered) return std::unexpected(registered.error());
   Metrics unread;

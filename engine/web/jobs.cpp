@@ -70,4 +70,8 @@ std::string iso_time(std::int64_t unix_ms) {
                      fmt::gmtime(static_cast<std::time_t>(unix_ms / 1000)), unix_ms % 1000);
 }
 
+std::string ago_by_server(Context& context, std::int64_t unix_ms) {
+  return page::ago_html(iso_time(unix_ms), context.broker->now_ms() / 1000);
+}
+
 }  // namespace hone::web

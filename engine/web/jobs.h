@@ -25,5 +25,7 @@ namespace hone::web {
 [[nodiscard]] std::expected<queue::JobFilter, Failure> job_filter(const Request& request);
 /// ISO 8601 of Unix milliseconds.
 [[nodiscard]] std::string iso_time(std::int64_t unix_ms);
+/// "5 min ago" of a time by the queue server's clock [ms].
+[[nodiscard]] std::string ago_by_server(Context& context, std::int64_t unix_ms);
 
 }  // namespace hone::web

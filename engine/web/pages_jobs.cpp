@@ -87,7 +87,7 @@ std::string filters_html(const Request& request) {
 constexpr const char* kStatusLine =
     R"(<p id="live-status" class="soft" role="status" aria-live="polite"></p>)";
 
-std::vector<Cell> job_cells(const JobView& job) {
+std::vector<Cell> job_cells(Context& context, const JobView& job) {
   const queue::JobStatus& status = job.row.status;
   const auto& about = job.row.about;
   std::string searches, best;
@@ -110,7 +110,7 @@ std::vector<Cell> job_cells(const JobView& job) {
       {about ? escape(about->budget.text()) : ""},
       {searches},
       {best},
-      {ago_html(iso_time(job.row.submitted_at)), fmt::format("{}", job.row.submitted_at)}};
+      {ago_by_server(context, job.row.submitted_at), fmt::format("{}", job.row.submitted_at)}};
 }
 
 /// A form that ends the job, for whoever has the token.
@@ -165,7 +165,7 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
       .text("Language model", model_text(status))
       .text("Priority", about ? fmt::format("{}", about->priority) : "")
       .text("Budget", about ? about->budget.text() : "")
-      .html("Submitted", ago_html(iso_time(job->row.submitted_at)));
+      .html("Submitted", ago_by_server(context, job->row.submitted_at));
   const Column columns[] = {{"Architecture"},
                             {"Progress", false, false},
                             {"Evaluated", true},
@@ -236,7 +236,7 @@ Answer jobs_page(Context& context, const Request& request, const Parts&) {
   int running = 0;
   for (const JobView& job : *jobs) {
     if (!queue::has_ended(job.row.status.state)) ++running;
-    rows.push_back(job_cells(job));
+    rows.push_back(job_cells(context, job));
   }
   std::string html = filters_html(request) + kStatusLine;
   html += fmt::format(R"(<div id="live" data-region data-say="{} jobs have not ended">)", running);

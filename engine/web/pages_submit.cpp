@@ -45,7 +45,7 @@ std::string waiting_html(const ServiceState* state) {
   std::string html;
   if (!state->leads) html += warn("No coordinator leads now: a job waits until one does.");
   if (!state->trouble.empty()) html += warn("All jobs wait now: " + escape(state->trouble) + ".");
-  if (!served_archs(*state).empty()) return html;
+  if (!served_archs(state->workers.workers).empty()) return html;
   return html +
          warn(state->workers.foreign.empty()
                   ? "No worker is there now: a job waits for one."
@@ -55,7 +55,8 @@ std::string waiting_html(const ServiceState* state) {
 /// A box for each architecture that a worker serves now.
 std::string archs_html(const ServiceState* state, const Request& request) {
   std::string boxes;
-  const auto served = state == nullptr ? std::vector<std::string>() : served_archs(*state);
+  const auto served =
+      state == nullptr ? std::vector<std::string>() : served_archs(state->workers.workers);
   for (const std::string& arch : served) {
     const std::string name = std::string(kArchField) + arch;
     // The only one there is, unless the form comes back.

@@ -11,7 +11,7 @@
 namespace hone::web {
 namespace {
 
-std::vector<Cell> cells_of(const queue::WorkerMessage& worker) {
+std::vector<Cell> cells_of(Context& context, const queue::WorkerMessage& worker) {
   std::string devices, slots;
   for (const queue::WorkerDevice& device : worker.devices) {
     devices += fmt::format("{}{} {}", devices.empty() ? "" : "<br>", escape(device.info.name),
@@ -27,7 +27,7 @@ std::vector<Cell> cells_of(const queue::WorkerMessage& worker) {
           number_cell(fmt::format("{}", worker.evaluated), static_cast<double>(worker.evaluated)),
           {escape(worker.host)},
           {escape(worker.version)},
-          {ago_html(iso_time(worker.started_at)), fmt::format("{}", worker.started_at)}};
+          {ago_by_server(context, worker.started_at), fmt::format("{}", worker.started_at)}};
 }
 
 std::vector<Cell> cells_of(const queue::ForeignWorker& worker) {
@@ -62,7 +62,7 @@ Answer workers_page(Context& context, const Request&, const Parts&) {
                             {"hone", false, true, false, true},
                             {"Started", false, true, false, true}};
   std::vector<std::vector<Cell>> rows;
-  for (const auto& worker : state->workers.workers) rows.push_back(cells_of(worker));
+  for (const auto& worker : state->workers.workers) rows.push_back(cells_of(context, worker));
   for (const auto& worker : state->workers.foreign) rows.push_back(cells_of(worker));
   std::string html =
       state->leads

@@ -87,7 +87,7 @@ std::expected<queue::JobMessage, Failure> submit_text(Context& context, const st
   auto task = parse_task(text, kTaskFile, FillFiles::kNone);
   if (!task) return refused(task.error());
   // First whether there is a queue at all: a check may take a while.
-  if (const auto there = context.broker->jobs(1); !there) {
+  if (const auto there = context.broker->rows({}, 1); !there) {
     if (context.warn) context.warn(there.error().message);
     return failure(503, "unavailable",
                    "The queue cannot be reached now: nothing was submitted. Try again in a few "

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "candidates/hash.h"
+#include "sandbox/kept_programs.h"
 
 namespace hone::compile {
 namespace fs = std::filesystem;
@@ -20,7 +21,7 @@ std::vector<fs::path> toolkit_roots() {
       roots.emplace_back(value);
   }
   roots.emplace_back("/usr/local/cuda");
-  if (const fs::path here = executable_folder(); !here.empty()) {
+  if (const fs::path here = sandbox::executable_folder(); !here.empty()) {
     roots.push_back(here.parent_path().parent_path() / "cuda");  // build/release/bin -> build/cuda
     roots.push_back(here.parent_path() / "cuda");                // package: bin/../cuda
     roots.push_back(here.parent_path());                         // bin/../lib
@@ -29,12 +30,6 @@ std::vector<fs::path> toolkit_roots() {
 }
 
 }  // namespace
-
-fs::path executable_folder() {
-  std::error_code ec;
-  const fs::path self = fs::read_symlink("/proc/self/exe", ec);
-  return ec ? fs::path() : self.parent_path();
-}
 
 std::vector<fs::path> library_folders() {
   std::vector<fs::path> folders;

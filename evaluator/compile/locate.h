@@ -22,7 +22,4 @@ namespace hone::compile {
 /// `nvrtc`: the library that was opened.
 [[nodiscard]] std::string toolchain_identity(const std::filesystem::path& nvrtc);
 
-/// Folder of the running executable.
-[[nodiscard]] std::filesystem::path executable_folder();
-
 }  // namespace hone::compile

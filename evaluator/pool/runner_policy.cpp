@@ -14,6 +14,7 @@
 #include "evaluator/compile/locate.h"
 #include "evaluator/protocol/channel.h"
 #include "sandbox/child.h"
+#include "sandbox/kept_programs.h"
 
 namespace hone::pool {
 namespace {
@@ -46,6 +47,16 @@ std::vector<std::string> strings(const nlohmann::json& message, const char* key)
   return out;
 }
 
+void extend_library_path(std::vector<std::string>& environment, const std::string& folder) {
+  for (auto& variable : environment) {
+    if (variable.starts_with("LD_LIBRARY_PATH=")) {
+      variable += ":" + folder;
+      return;
+    }
+  }
+  environment.push_back("LD_LIBRARY_PATH=" + folder);
+}
+
 std::vector<std::string> passed_environment(bool sees_all_gpus) {
   std::vector<std::string> names = {"CUDA_HOME",    "CUDA_PATH",     "LD_LIBRARY_PATH",
                                     "HONE_TRACE",   "HONE_LIBCUDA",  "HONE_LIBCUBLAS",
@@ -54,6 +65,8 @@ std::vector<std::string> passed_environment(bool sees_all_gpus) {
     names.insert(names.end(),
                  {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES"});
   auto environment = sandbox::pass_environment(names);
+  // A program that is executed from memory does not find its libraries by itself.
+  extend_library_path(environment, sandbox::library_folder());
   // Cached results come without the log that holds registers and spills.
   environment.push_back("CUDA_CACHE_DISABLE=1");
   return environment;
@@ -96,21 +109,13 @@ Result<Needs> needs_of(const std::string& runner, const std::string& mode) {
 
 /// NVRTC looks for its built-ins by name: where the system's cache says, which may be another path
 /// to the same folder.
-void extend_library_path(std::vector<std::string>& environment,
-                         const std::vector<std::string>& files) {
+void add_builtins(std::vector<std::string>& environment, const std::vector<std::string>& files) {
   std::string folder;
   for (const auto& file : files) {
     if (file.find("libnvrtc-builtins.so") != file.npos)
       folder = std::filesystem::path(file).parent_path();
   }
-  if (folder.empty()) return;
-  for (auto& variable : environment) {
-    if (variable.starts_with("LD_LIBRARY_PATH=")) {
-      variable += ":" + folder;
-      return;
-    }
-  }
-  environment.push_back("LD_LIBRARY_PATH=" + folder);
+  if (!folder.empty()) extend_library_path(environment, folder);
 }
 
 /// N of /dev/nvidiaN; -1 where the driver does not say.
@@ -155,7 +160,7 @@ void add_gpu(RunnerPolicy& out, const Needs& needs, int ordinal) {
 
 std::string runner_path(const EvaluatorOptions& options) {
   if (!options.runner_path.empty()) return options.runner_path;
-  return (compile::executable_folder() / "hone-runner").string();
+  return sandbox::executable_folder() + "/hone-runner";
 }
 
 Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
@@ -164,7 +169,7 @@ Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
   out.ordinal = ordinal;
   sandbox::Policy& policy = out.policy;
   policy.argv = {runner_path(options), mode};
-  if (access(policy.argv[0].c_str(), X_OK) != 0) {
+  if (sandbox::kept_program(policy.argv[0]) < 0 && access(policy.argv[0].c_str(), X_OK) != 0) {
     return fail(ErrorCode::kEnvironment,
                 fmt::format("there is no {}: it belongs beside hone; build it or install the whole "
                             "package",
@@ -194,7 +199,7 @@ Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
   if (device || mode == "emulate")
     for (const auto& file : options.input_files)
       policy.paths.push_back({file, Access::kRead, true});
-  extend_library_path(policy.environment, needs->files);
+  add_builtins(policy.environment, needs->files);
   policy.paths.push_back({"/dev/urandom", Access::kDevice, true});
   policy.paths.push_back({"/etc/ld.so.cache", Access::kRead, true});
   if (device) add_gpu(out, *needs, ordinal);

@@ -1,5 +1,7 @@
 // hone-runner: the child that compiles, emulates or measures what strangers wrote. Started by hone
 // with a socket on descriptor 3; of no use to a person.
+#include <sys/prctl.h>
+
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -8,6 +10,7 @@
 #include "evaluator/runner/serve.h"
 
 int main(int argc, char** argv) {
+  prctl(PR_SET_NAME, "hone-runner");  // executed by a descriptor it has none
   const std::string_view mode = argc == 2 ? argv[1] : "";
   if (argc == 3 && std::string_view(argv[1]) == "files") return hone::runner::list_files(argv[2]);
   if (mode == "compile") return hone::runner::serve_compile();

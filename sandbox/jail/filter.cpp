@@ -20,7 +20,7 @@ constexpr const char* kCompute[] = {
     "futex", "futex_waitv", "set_robust_list", "get_robust_list", "set_tid_address", "rseq",
     "arch_prctl", "prctl", "sched_yield", "sched_getaffinity", "sched_setaffinity", "getcpu",
     "sched_getparam", "sched_getscheduler", "sched_get_priority_max", "sched_get_priority_min",
-    "exit", "exit_group", "execve", "wait4", "waitid", "restart_syscall",
+    "exit", "exit_group", "execve", "execveat", "wait4", "waitid", "restart_syscall",
     // signals: its own
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigsuspend",
     "rt_sigtimedwait", "sigaltstack", "alarm", "setitimer", "getitimer",

@@ -24,12 +24,14 @@ inline constexpr int kReport = 4;  ///< pipe: "layer …", "cgroup …", "error 
 inline constexpr int kPolicy = 5;  ///< memfd: encode(Policy)
 inline constexpr int kStderrRead = 6;  ///< the program's stderr, when it is kept apart
 inline constexpr int kStderrTail = 7;  ///< memfd: the end of it, written when the program has ended
+inline constexpr int kProgram = 8;  ///< the program's file, where hone keeps it open; else closed
 
 inline constexpr uid_t kNobody = 65534;
 
 struct State {
   Policy policy;
   bool root = false;  ///< started as root: the program runs as kNobody
+  int program = -1;   ///< to be executed in place of argv[0]; -1: none is handed over
   bool in_user_namespace = false;
   bool in_pid_namespace = false;
   std::vector<LayerState> layers;

@@ -39,15 +39,19 @@ std::uint64_t rights_of(VisiblePath::Access access) {
 }
 
 /// False with errno set.
-bool allow(int ruleset, const std::string& path, std::uint64_t rights) {
-  const int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
-  if (fd < 0) return errno == ENOENT || errno == EACCES;  // what cannot be opened needs no rule
+bool allow_open(int ruleset, int fd, std::uint64_t rights) {
   struct stat status{};
   if (fstat(fd, &status) == 0 && !S_ISDIR(status.st_mode))
     rights &= kExecute | kWriteFile | kReadFile | kTruncate | kIoctlDevice;
   landlock_path_beneath_attr rule{rights, fd};
-  const bool ok =
-      syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+  return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+}
+
+/// Likewise.
+bool allow(int ruleset, const std::string& path, std::uint64_t rights) {
+  const int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT || errno == EACCES;  // what cannot be opened needs no rule
+  const bool ok = allow_open(ruleset, fd, rights);
   const int error = errno;
   close(fd);
   errno = error;
@@ -71,6 +75,10 @@ void restrict_files(State& state) {
   bool ok = true;
   for (const auto& path : state.policy.paths)
     ok = ok && allow(ruleset, path.path, rights_of(path.access) & rules.files);
+  if (state.program >= 0) {
+    const bool allowed = allow_open(ruleset, state.program, (kExecute | kReadFile) & rules.files);
+    ok = ok && (allowed || errno == EBADFD);  // a file in memory needs no rule
+  }
   // Its own processes; of others, Landlock lets nobody outside its domain be looked into.
   // A GPU driver names its threads through /proc/self/task/N/comm.
   const bool device = state.policy.calls == Calls::kDevice;

@@ -1,4 +1,4 @@
-// hone-sandbox: started by sandbox::Child with descriptors 0-7, see jail.h.
+// hone-sandbox: started by sandbox::Child with descriptors 0-8, see jail.h.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,6 +64,13 @@ void report_layers(const State& state) {
     die("strict, and this machine refuses: " + missing);
 }
 
+/// As long as nobody has replaced the file, the path is better: it is mounted read-only.
+bool is_same_file(const char* path, int fd) {
+  struct stat there{}, kept{};
+  return stat(path, &there) == 0 && fstat(fd, &kept) == 0 && there.st_dev == kept.st_dev &&
+         there.st_ino == kept.st_ino;
+}
+
 [[noreturn]] void run_program(State& state, pid_t init) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != init) _exit(1);  // it ended before that held
@@ -73,8 +81,9 @@ void report_layers(const State& state) {
   }
   // Whatever else is open, but the report, which exec closes.
   fcntl(kReport, F_SETFD, FD_CLOEXEC);
-  if (syscall(SYS_close_range, 5U, ~0U, 0U) != 0) {
-    for (int fd = 5; fd < 4096; ++fd) close(fd);
+  if (state.program >= 0) state.program = dup3(state.program, kPolicy, O_CLOEXEC);
+  if (syscall(SYS_close_range, 6U, ~0U, 0U) != 0) {
+    for (int fd = 6; fd < 4096; ++fd) close(fd);
   }
   if (p.niceness > 0) (void)!nice(p.niceness);  // no layer of isolation: a courtesy
   if (chdir(p.working_directory.c_str()) != 0) die(why(p.working_directory));
@@ -89,7 +98,11 @@ void report_layers(const State& state) {
   }
   report_layers(state);
   const auto argv = pointers(p.argv), environment = pointers(p.environment);
-  execve(argv[0], argv.data(), environment.data());
+  if (state.program >= 0 && !is_same_file(argv[0], state.program)) {
+    syscall(SYS_execveat, state.program, "", argv.data(), environment.data(), AT_EMPTY_PATH);
+  } else {
+    execve(argv[0], argv.data(), environment.data());
+  }
   die(why(p.argv[0]));
 }
 
@@ -260,6 +273,7 @@ void end_init(int) { kill(the_init, SIGKILL); }
 [[noreturn]] void run() {
   prctl(PR_SET_NAME, "hone-sandbox");
   State state;
+  if (fcntl(kProgram, F_GETFD) >= 0) state.program = kProgram;
   state.policy = read_policy();
   state.root = geteuid() == 0;
   int pair[2];

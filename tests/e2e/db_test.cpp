@@ -81,6 +81,9 @@ TEST_F(Db, BadInputIsAClearError) {
     words.insert(words.end(), {"--db", none});
     expect_refused(words, 2, "there is no database here");
   }
+  // Not wrong usage, which a unit of systemd does not try again: a coordinator makes it soon.
+  expect_refused({"serve", "--port", "0", "--db", none}, 3, "there is no database here");
+  expect_refused({"serve", "--port", "0", "--db", none, "--allow-submit"}, 2, "needs a queue");
   EXPECT_FALSE(fs::exists(none));
   search(db_, 1, 2);
   expect_refused({"db", "merge", none, "--db", db_}, 2, none + ": there is no database here");

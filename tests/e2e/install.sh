@@ -20,8 +20,18 @@ for daemon in worker coordinator serve; do
   [ -e "$unit" ] || { echo "no unit of $daemon"; exit 1; }
   # Wrong usage, which is status 2, must not be tried again for ever.
   grep -q '^RestartPreventExitStatus=2$' "$unit" || { echo "$unit loops on wrong usage"; exit 1; }
+  grep -q '^Restart=always$' "$unit" || { echo "$unit does not start again what was killed"; exit 1; }
   [ -e "$folder/root/etc/hone/$daemon.env" ] || { echo "no settings of $daemon"; exit 1; }
 done
+# What systemd says of the units, with the programs where they are in this folder.
+if command -v systemd-analyze >/dev/null; then
+  mkdir "$folder/units"
+  for unit in "$folder/root/etc/systemd/system"/*.service; do
+    sed "s|=/opt/hone/|=$folder/root/opt/hone/|" "$unit" >"$folder/units/$(basename "$unit")"
+  done
+  said=$(systemd-analyze verify --man=no "$folder/units"/*.service 2>&1) || true
+  [ -z "$said" ] || { echo "systemd does not like a unit: $said"; exit 1; }
+fi
 # What man(1) and shells look for, as the installed program prints it.
 while read -r file words; do
   target=$(readlink "$folder/root$file") || { echo "no $file"; exit 1; }

@@ -194,6 +194,9 @@ void calls(const std::vector<std::string>&) {
   judge("link", link("/proc/self/exe", "/x"));
   judge("symlink", symlink("/", "/x"));
   judge("personality", syscall(SYS_personality, 0x0400000));
+  const int shell = open("/bin/sh", O_PATH);
+  char* const words[] = {const_cast<char*>("sh"), nullptr};
+  judge("execveat of a shell", syscall(SYS_execveat, shell, "", words, nullptr, AT_EMPTY_PATH));
   judge("execve of a shell", execl("/bin/sh", "sh", "-c", "echo escaped >&3", nullptr));
   judge("prlimit of the parent", syscall(SYS_prlimit64, getppid(), 7, nullptr, nullptr));
   judge("TIOCSTI", syscall(SYS_ioctl, 0, 0x5412, "x"));

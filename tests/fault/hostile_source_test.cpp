@@ -21,6 +21,7 @@
 #include "evaluator/evaluator.h"
 #include "evaluator/pool/runner_pool.h"
 #include "evaluator/protocol/messages.h"
+#include "sandbox/kept_programs.h"
 
 namespace hone {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "engine/queue/messages_about.h"
 #include "engine/queue/messages_job.h"
+#include "engine/queue/messages_places.h"
 #include "engine/queue/messages_result.h"
 #include "engine/queue/messages_work.h"
 #include "engine/queue/messages_worker.h"
@@ -41,6 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read_and_send(job_from, bytes);
   read_and_send(status_from, bytes);
   read_and_send(about_from, bytes);
+  read_and_send(places_from, bytes);
   read_and_send(worker_from, bytes);
   (void)foreign_worker_from(bytes);
   if (const auto result = result_from(bytes); result && result->evaluation) {

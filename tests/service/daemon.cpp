@@ -15,8 +15,9 @@
 
 namespace hone::test {
 
-Daemon::Daemon(const std::vector<std::string>& arguments, int network) {
-  std::vector<std::string> command = {std::string(HONE_BIN_DIR) + "/hone"};
+Daemon::Daemon(const std::vector<std::string>& arguments, int network,
+               const std::string& programs) {
+  std::vector<std::string> command = {programs + "/hone"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::vector<char*> words;
   for (auto& word : command) words.push_back(word.data());

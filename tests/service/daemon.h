@@ -13,8 +13,9 @@ namespace hone::test {
 class Daemon {
  public:
   /// Starts the built hone with these arguments; its cache is its own. `network`: the network
-  /// namespace it runs in; -1: this process's.
-  explicit Daemon(const std::vector<std::string>& arguments, int network = -1);
+  /// namespace it runs in; -1: this process's. `programs`: the folder that hone is in.
+  explicit Daemon(const std::vector<std::string>& arguments, int network = -1,
+                  const std::string& programs = HONE_BIN_DIR);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <optional>
+
 #include "engine/service/metrics.h"
 #include "tests/service/coordinator_fixture.h"
 #include "tests/service/daemon.h"
@@ -57,21 +59,32 @@ class DatabaseFaults : public CoordinatorTest {
     EXPECT_LT(status->state, queue::JobState::kDone) << status->error;
   }
 
+  /// The job "a", which has begun and has something left to be stored: its worker holds what it
+  /// would answer in the final stage.
+  struct HeldJob {
+    explicit HeldJob(DatabaseFaults& test) : worker(test, "one") {
+      worker.evaluator.hold_finals_ = true;
+      coordinator.emplace(test, *test.store_, 2, nullptr, &test.metrics_);
+      EXPECT_TRUE(test.broker_->submit(test.job("a")));
+      EXPECT_TRUE(test.has_begun("a"));
+    }
+    void let_go() { worker.evaluator.hold_finals_ = false; }
+
+    Worker worker;
+    std::optional<Coordinator> coordinator;
+  };
+
   std::string why_not_;
   std::unique_ptr<SmallDisk> disk_;
   Metrics metrics_;
 };
 
 TEST_F(DatabaseFaults, AFullDiskHoldsJobsUpAndFailsNone) {
-  Worker worker(*this, "one");
-  worker.evaluator.hold_finals_ = true;  // something is left to be stored
-  const Coordinator coordinator(*this, *store_, 2, nullptr, &metrics_);
-  ASSERT_TRUE(broker_->submit(job("a")));
+  HeldJob held(*this);
   ASSERT_TRUE(broker_->submit(job("b", 4)));
-  ASSERT_TRUE(has_begun("a"));
   EXPECT_NE(metrics_.page().find("hone_database_writable 1\n"), std::string::npos);
   disk_->fill();
-  worker.evaluator.hold_finals_ = false;
+  held.let_go();
   ASSERT_TRUE(is_said("database full"));
   ASSERT_TRUE(broker_->submit(job("c", 5)));
   ASSERT_TRUE(broker_->submit(job("d", 6)));
@@ -112,16 +125,11 @@ TEST_F(DatabaseFaults, WhatIsSubmittedWhileTheDiskIsFullIsAdmittedLater) {
 }
 
 TEST_F(DatabaseFaults, ALeaderThatEndsMeanwhileLeavesItsJobsToTheNext) {
-  Worker worker(*this, "one");
-  worker.evaluator.hold_finals_ = true;  // something is left to be stored
-  {
-    const Coordinator first(*this, *store_);
-    ASSERT_TRUE(broker_->submit(job("a")));
-    ASSERT_TRUE(has_begun("a"));
-    disk_->fill();
-    worker.evaluator.hold_finals_ = false;
-    ASSERT_TRUE(is_said("database full"));
-  }
+  HeldJob held(*this);
+  disk_->fill();
+  held.let_go();
+  ASSERT_TRUE(is_said("database full"));
+  held.coordinator.reset();
   expect_open("a");
   const Coordinator second(*this, *store_);
   std::this_thread::sleep_for(milliseconds(1000));
@@ -131,15 +139,11 @@ TEST_F(DatabaseFaults, ALeaderThatEndsMeanwhileLeavesItsJobsToTheNext) {
 }
 
 TEST_F(DatabaseFaults, ALockOfAnotherProcessHoldsJobsUp) {
-  Worker worker(*this, "one");
-  worker.evaluator.hold_finals_ = true;  // something is left to be stored
-  const Coordinator coordinator(*this, *store_);
-  ASSERT_TRUE(broker_->submit(job("a")));
-  ASSERT_TRUE(has_begun("a"));
+  HeldJob held(*this);
   {
     SQLite::Database other((disk_->path() / "hone.db").string(), SQLite::OPEN_READWRITE, 5000);
     const SQLite::Transaction lock(other, SQLite::TransactionBehavior::IMMEDIATE);
-    worker.evaluator.hold_finals_ = false;
+    held.let_go();
     ASSERT_TRUE(is_said("database locked"));
     ASSERT_TRUE(broker_->submit(job("b", 4)));
     std::this_thread::sleep_for(milliseconds(1500));
@@ -158,17 +162,13 @@ TEST_F(DatabaseFaults, ALockOfAnotherProcessHoldsJobsUp) {
 
 /// The system's own error of writing (EFBIG), by a limit on this process's files.
 TEST_F(DatabaseFaults, AnErrorOfWritingHoldsJobsUp) {
-  Worker worker(*this, "one");
-  worker.evaluator.hold_finals_ = true;  // something is left to be stored
-  const Coordinator coordinator(*this, *store_);
-  ASSERT_TRUE(broker_->submit(job("a")));
-  ASSERT_TRUE(has_begun("a"));
+  HeldJob held(*this);
   const auto earlier = ::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit small{4096, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  worker.evaluator.hold_finals_ = false;
+  held.let_go();
   EXPECT_TRUE(is_said("database failing"));
   ASSERT_TRUE(broker_->submit(job("b", 4)));
   std::this_thread::sleep_for(milliseconds(1500));
@@ -193,6 +193,42 @@ TEST_F(DatabaseFaults, CancellingAJobThatWaitsForTheDatabase) {
   ASSERT_TRUE(broker_->submit(job("b", 4)));
   expect_as_alone(wait_for("b"), 4);
   EXPECT_TRUE(store_->kept_jobs()->empty());
+}
+
+TEST_F(DatabaseFaults, CancellingAJobThatRunsTakesItFromTheWorkersAtOnce) {
+  Worker worker(*this, "one");
+  worker.evaluator.slow_ = milliseconds(20);
+  const Coordinator coordinator(*this, *store_, 2, nullptr, &metrics_);
+  auto endless = job("a");
+  endless.search.budget.evaluations = 1'000'000;
+  ASSERT_TRUE(broker_->submit(endless));
+  ASSERT_TRUE(has_begun("a"));
+  disk_->fill();
+  ASSERT_TRUE(is_said("database full"));
+  ASSERT_TRUE(broker_->cancel("a"));
+  EXPECT_EQ(wait_for("a", 5).state, queue::JobState::kCancelled);
+  EXPECT_EQ(times_logged("cancelled"), 1);
+  EXPECT_TRUE(within(2, [&] {
+    const auto open = broker_->redis().call({"HLEN", broker_->keys().open()});
+    return open && open->as_integer().value_or(-1) == 0;
+  }));
+  std::this_thread::sleep_for(milliseconds(500));  // what it was at
+  const int answered = worker.evaluator.answered_;
+  std::this_thread::sleep_for(milliseconds(1000));
+  EXPECT_EQ(worker.evaluator.answered_, answered);
+  EXPECT_EQ(broker_->trouble().value_or("?"), "database full");
+  EXPECT_EQ(broker_->status("a")->state, queue::JobState::kCancelled);
+  EXPECT_NE(metrics_.page().find("hone_jobs_ended_total{state=\"cancelled\"} 1"), std::string::npos)
+      << metrics_.page();
+  disk_->free();
+  ASSERT_TRUE(broker_->submit(job("b", 4)));
+  expect_as_alone(wait_for("b"), 4);
+  // The database has heard of it by then.
+  EXPECT_TRUE(within(5, [&] { return store_->kept_jobs()->empty(); }));
+  const auto runs = store_->runs({.job = "a"});
+  ASSERT_TRUE(runs) << runs.error().message;
+  for (const auto& run : *runs) EXPECT_NE(run.status, "running");
+  EXPECT_EQ(times_logged("cancelled"), 1);
 }
 
 /// As an operator sees it, with processes of their own.

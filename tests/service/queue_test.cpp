@@ -36,7 +36,7 @@ TEST_F(QueueTest, AJobIsSubmittedOnceAndListed) {
   ASSERT_TRUE(broker_->submit(job(task_, "a")));
   ASSERT_TRUE(broker_->submit(job(task_, "a")));  // a client that tried again
   ASSERT_TRUE(broker_->submit(job(task_, "b", 7)));
-  const auto jobs = broker_->jobs(10);
+  const auto jobs = broker_->rows({}, 10);
   ASSERT_TRUE(jobs) << jobs.error().message;
   ASSERT_EQ(jobs->size(), 2U);
   EXPECT_EQ(broker_->status("a")->state, JobState::kQueued);
@@ -63,6 +63,9 @@ TEST_F(QueueTest, AJobIsSubmittedOnceAndListed) {
   EXPECT_EQ(lead.unfinished_jobs()->size(), 1U);
   EXPECT_EQ(broker_->status("b")->state, JobState::kCancelled);
   EXPECT_FALSE(*lead.message_of("b"));
+  // A search that ends later does not begin it again.
+  ASSERT_TRUE(lead.set_status({.id = "b", .state = JobState::kSearching}));
+  EXPECT_EQ(broker_->status("b")->state, JobState::kCancelled);
 }
 
 TEST_F(QueueTest, AFullQueueSaysSo) {

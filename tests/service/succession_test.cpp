@@ -116,6 +116,55 @@ TEST_F(Succession, AnOlderCopyIsRefused) {
   EXPECT_TRUE(lead(*open("copy.db"), 0.5));
 }
 
+TEST_F(Succession, ALeaderThatFindsAnothersFenceEndsItsTermAndFailsNoJob) {
+  Worker worker(*this, "worker");
+  worker.evaluator.hold_finals_ = true;  // something is left to be stored
+  const Coordinator coordinator(*this, *store_);
+  ASSERT_TRUE(broker_->submit(job("a")));
+  ASSERT_TRUE(begun("a"));
+  const auto other = Store::open(path_);
+  ASSERT_TRUE(other) << other.error().message;
+  ASSERT_TRUE((*other)->take_fence(*store_->fence() + 10));
+  worker.evaluator.hold_finals_ = false;
+  const std::string said = "no longer the leader: another coordinator writes to ";
+  for (int i = 0; i < 500 && !logged(said); ++i) std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_TRUE(logged(said));
+  EXPECT_LT(broker_->status("a")->state, queue::JobState::kDone) << broker_->status("a")->error;
+  // Nobody else leads the queue, so it does again after a while.
+  expect_as_alone(wait_for("a"));
+  EXPECT_EQ((*other)->boards({})->size(), 1U);
+  EXPECT_EQ((*other)->runs({.job = "a"})->size(), 1U);
+  EXPECT_FALSE(logged("job_end_unwritten"));
+}
+
+TEST_F(Succession, ALeaderWhoseDatabaseWasTakenOverForAnotherQueueEnds) {
+  const RedisServer elsewhere;
+  auto client = RedisClient::open(elsewhere.url(), {});
+  ASSERT_TRUE(client);
+  const auto there =
+      std::make_unique<queue::Broker>(std::shared_ptr<RedisClient>(std::move(*client)), "test");
+  const auto one = open("one.db"), same = open("one.db");
+  const auto term_begun = [&] {
+    const auto leads = broker_->has_leader();
+    return leads && *leads && logged("leading, term");
+  };
+  Result<void> ended;
+  std::jthread first([&] { ended = lead(*one, 20); });
+  for (int i = 0; i < 500 && !term_begun(); ++i) std::this_thread::sleep_for(milliseconds(20));
+  std::jthread second([&] { EXPECT_TRUE(lead(*same, there, 3)); });
+  for (int i = 0; i < 500 && !there->has_leader().value_or(false); ++i)
+    std::this_thread::sleep_for(milliseconds(20));
+  std::this_thread::sleep_for(milliseconds(500));
+  ASSERT_TRUE(broker_->submit(job("a")));  // which the first has to store
+  first.join();
+  second.join();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::kInvalidInput);
+  EXPECT_NE(ended.error().message.find("of another queue"), std::string::npos)
+      << ended.error().message;
+  EXPECT_EQ(broker_->status("a")->state, queue::JobState::kQueued);
+}
+
 TEST_F(Succession, ABackupOfTheSameTermIsRefused) {
   const auto one = open("one.db");
   EXPECT_TRUE(lead(*one, 0.5));

@@ -91,12 +91,25 @@ TEST_F(Watching, OnATerminalLinesAreWrittenAgainAndTheBoardsRowEnds) {
   const std::string last = shown.substr(end);
   EXPECT_EQ(last.find("\033["), std::string::npos) << last;
   EXPECT_NE(last.find("vector_add\r\n"), std::string::npos) << last;
-  EXPECT_NE(last.find("candidate"), std::string::npos) << last;
+  for (const char* column : {"arch", "device", "rank", "candidate"})
+    EXPECT_NE(last.find(column), std::string::npos) << last;
   // Elsewhere there is nothing that only a terminal understands.
   const auto plain = hone({"watch", job, "--redis", url_});
   EXPECT_EQ(plain.status, 0);
   EXPECT_EQ(plain.out.find('\033'), std::string::npos);
   EXPECT_NE(plain.out.find("speedup"), std::string::npos) << plain.out;
+  // Where the row stands.
+  const auto board =
+      hone({"leaderboard", "--db", folder_.file("hone.db"), "--json", "-"}).json()["boards"][0];
+  const auto document = hone({"watch", job, "--redis", url_, "--json", "-"}).json();
+  const auto& arch = document["archs"][0];
+  EXPECT_EQ(arch["device_name"], board["device_name"]) << document.dump();
+  EXPECT_EQ(arch["rank"], 1) << document.dump();
+  EXPECT_EQ(arch["best_candidate"], board["rows"][0]["candidate"]);
+  const std::string row = "emu:sm_90  " + board["device_name"].get<std::string>();
+  EXPECT_NE(plain.out.find(row), std::string::npos) << plain.out;
+  const auto listed = hone({"jobs", "--redis", url_, "--json", "-"}).json();
+  EXPECT_EQ(listed["jobs"][0]["archs"][0]["rank"], 1) << listed.dump();
 }
 
 TEST_F(Watching, ListsAndHintsSayWhatOneNeeds) {

@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
+#include <map>
 
 #include "candidates/store/maintenance.h"
 #include "tests/unit/candidates/store_fixture.h"
@@ -305,6 +307,52 @@ TEST_F(StoreMaintenance, MergeTakesWhatIsDisprovedOffTheBoard) {
   const auto other = open(other_file());
   ASSERT_TRUE(other->merge(file()));
   EXPECT_EQ(programs(*other), (Strings{"c", "b"}));
+}
+
+/// Names and contents of all files of a folder.
+std::map<std::string, std::string> files_in(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    files[entry.path().filename()] = {std::istreambuf_iterator<char>(file), {}};
+  }
+  return files;
+}
+
+TEST_F(StoreMaintenance, MergeWritesNothingToTheOtherFileWhateverItsFormat) {
+  search(*store_, {hash_of('a')});
+  const auto folder = dir_.path() / "elsewhere";
+  std::filesystem::create_directory(folder);
+  const auto old = folder / "old.db", latest = folder / "latest.db";
+  search(*open(old), {hash_of('b')}, 2);
+  search(*open(latest), {hash_of('c')}, 3);
+  sql(old, "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; PRAGMA user_version = 14");
+  const auto before = files_in(folder);
+  ASSERT_EQ(before.size(), 2U);
+  for (const auto& other : {old, latest}) {
+    const auto merged = store_->merge(other);
+    ASSERT_TRUE(merged) << merged.error().message;
+    EXPECT_EQ(merged->candidates, 1) << other;
+    EXPECT_TRUE(files_in(folder) == before) << other;
+  }
+  EXPECT_EQ(programs(*store_).size(), 3U);
+  EXPECT_EQ(problems(*store_), Strings());
+  for (const auto& entry : std::filesystem::directory_iterator(file().parent_path()))
+    EXPECT_EQ(entry.path().string().find(".merge-"), std::string::npos) << entry.path();
+}
+
+TEST_F(StoreMaintenance, MergeOfAnOlderFormatThatIsInUse) {
+  const auto old = other_file();
+  search(*open(old), {hash_of('b')}, 2);
+  sql(old, "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; PRAGMA user_version = 14");
+  SQLite::Database user(old.string(), SQLite::OPEN_READWRITE);
+  user.exec("UPDATE runs SET status = 'changed'");  // in the log beside the file
+  ASSERT_TRUE(std::filesystem::exists(old.string() + "-wal"));
+  const auto merged = store_->merge(old);
+  ASSERT_TRUE(merged) << merged.error().message;
+  EXPECT_EQ(merged->candidates, 1);
+  EXPECT_EQ(store_->runs({})->front().status, "changed");
+  EXPECT_EQ(user.execAndGet("PRAGMA user_version").getInt(), 14);
 }
 
 TEST_F(StoreMaintenance, MergeRefusesWhatItCannotRead) {

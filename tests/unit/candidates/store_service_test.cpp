@@ -23,11 +23,12 @@ struct Observer : StoreObserver {
   }
   void succeeded(int faults) override { successes.push_back(faults); }
   void failed(int faults) override { failures.push_back(faults); }
+  void fence_lost() override { ++fences_lost; }
   bool in_trouble() const override { return false; }
 
   std::vector<StoreFault> seen;
   std::vector<int> successes, failures;
-  int last_faults = -1;
+  int last_faults = -1, fences_lost = 0;
   std::function<void()> mend;
 
  private:
@@ -98,6 +99,25 @@ TEST_F(StoreTest, AnIdStaysAndAFileFromBeforeGetsOne) {
   reopen();
   EXPECT_EQ(store_->identity()->id.size(), 16U);
   EXPECT_NE(store_->identity()->id, first->id);
+}
+
+TEST_F(StoreTest, AnObserverHearsThatTheFenceIsLost) {
+  const std::int64_t run = begin(gpu());
+  Observer observer(0);
+  store_->observe(&observer);
+  ASSERT_TRUE(store_->take_fence(3));
+  put(run, hash_of('a'), timed(2));
+  EXPECT_EQ(observer.fences_lost, 0);
+  const auto other = Store::open(file());
+  ASSERT_TRUE(other);
+  ASSERT_TRUE((*other)->take_fence(4));
+  const auto put = store_->put(run, candidate(task_, hash_of('b')), timed(2), gpu());
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().code, ErrorCode::kEnvironment);
+  EXPECT_EQ(observer.fences_lost, 1);
+  EXPECT_TRUE(store_->boards({}));  // reading goes on
+  EXPECT_EQ(observer.fences_lost, 1);
+  store_->observe(nullptr);
 }
 
 TEST_F(StoreTest, JobsAreKeptUntilTheyAreForgotten) {

@@ -65,6 +65,8 @@ inline const std::vector<Type>& types() {
        [=](Maker& make) { return sealed(make.status()); }},
       {"about", [](const std::string& b) { return again(about_from, b); },
        [=](Maker& make) { return sealed(about(make.job())); }},
+      {"places", [](const std::string& b) { return again(places_from, b); },
+       [=](Maker& make) { return sealed(make.places()); }},
       {"worker", [](const std::string& b) { return again(worker_from, b); },
        [=](Maker& make) { return sealed(make.worker()); }}};
   return kTypes;

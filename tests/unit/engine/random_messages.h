@@ -8,6 +8,7 @@
 #include "candidates/task_reader.h"
 #include "engine/queue/messages_about.h"
 #include "engine/queue/messages_job.h"
+#include "engine/queue/messages_places.h"
 #include "engine/queue/messages_result.h"
 #include "engine/queue/messages_work.h"
 #include "engine/queue/messages_worker.h"
@@ -155,6 +156,13 @@ class Maker {
       if (flip()) use.refusals = {{text(), small()}, {text(), small()}};
     }
     return status;
+  }
+
+  JobPlaces places() {
+    JobPlaces places{id(), {}};
+    for (std::size_t i = index(4); i > 0; --i)
+      places.places.push_back({"sm_90", text(), 1 + static_cast<int>(index(1000))});
+    return places;
   }
 
   WorkerMessage worker() {

@@ -29,7 +29,7 @@ class Submit : public WebTest {
     options_.token = kToken;
   }
   [[nodiscard]] std::size_t jobs() const {
-    const auto jobs = broker_->jobs(100);
+    const auto jobs = broker_->rows({}, 100);
     return jobs ? jobs->size() : 999;
   }
   httplib::Response post(const nlohmann::json& body, httplib::Headers headers,
@@ -276,11 +276,11 @@ TEST_F(Submit, TheFormQueuesAJob) {
   std::string lines;
   for (const char c : as_comment(kScaleJson)) lines += c == '\n' ? "\r\n" : std::string(1, c);
   EXPECT_EQ(form(kToken, {}, lines).status, 303);
-  const auto queued = broker_->jobs(10);
+  const auto queued = broker_->rows({}, 10);
   ASSERT_TRUE(queued);
   std::set<std::string> hashes;
   for (const auto& job : *queued) {
-    const auto reply = redis_.connect()->command({"HGET", "web:job:" + job.id, "message"});
+    const auto reply = redis_.connect()->command({"HGET", "web:job:" + job.status.id, "message"});
     ASSERT_TRUE(reply);
     const auto bytes = reply->as_string();
     ASSERT_TRUE(bytes);

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "sandbox/child.h"
+#include "sandbox/kept_programs.h"
 
 namespace hone::sandbox {
 namespace {

@@ -1,0 +1,27 @@
+// The programs that this process is and that it starts, kept open. An upgrade deletes or replaces
+// their files while daemons run: these go on with the version that they were started from.
+// Thread-safe, but for keep_programs().
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hone::sandbox {
+
+/// Opens this executable, and those of these names beside it, until the process ends. To be called
+/// once, before there are other threads. What is not there is left out.
+void keep_programs(const std::vector<std::string>& names_beside);
+/// A descriptor to execute a program by, which had this path when it was kept; -1: it was not. Once
+/// its file has been replaced it is a copy in memory that no child can write to.
+[[nodiscard]] int kept_program(const std::string& path);
+
+/// This executable's path as it was first asked for; where its file had been replaced by then, the
+/// path by which the process was started.
+[[nodiscard]] const std::string& executable();
+/// Its folder: hone-sandbox and hone-runner lie there.
+[[nodiscard]] std::string executable_folder();
+/// Where a package keeps its libraries. A program that is executed from memory has no folder of its
+/// own to look for them.
+[[nodiscard]] std::string library_folder();
+
+}  // namespace hone::sandbox
