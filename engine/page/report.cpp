@@ -169,6 +169,12 @@ std::string candidate_html(const std::string& id) {
   return fmt::format("<span class=\"mono\">{}</span>", escape(id));
 }
 
+/// " not compared at the timed size", beside a candidate's id.
+std::string doubt_html(const Evaluation& evaluation) {
+  const std::string_view words = results::doubt_of(evaluation).badge;
+  return words.empty() ? "" : "<br>" + badge(words, Tone::kWarn);
+}
+
 std::string finalists(const Section& section) {
   const Column columns[] = {{"Rank", true},
                             {"Candidate"},
@@ -187,7 +193,7 @@ std::string finalists(const Section& section) {
     const Measurement& m = e.measurement;
     const CandidateRecord& c = found.row.candidate;
     rows.push_back({number_cell(fmt::format("{}", rows.size() + 1), 0),
-                    {candidate_html(c.id)},
+                    {candidate_html(c.id) + doubt_html(e)},
                     number_cell(time_text(m.time_us), m.time_us),
                     number_cell(fmt::format("{:.3f}x", m.speedup), m.speedup),
                     number_cell(fmt::format("{:.3f} to {:.3f}", m.ci95_low, m.ci95_high), 0),
@@ -263,7 +269,7 @@ std::string section_html(const Store& store, Rewriting& rewriting, const Task& t
   const std::string source = rewriting.formatted(best.program.source);
   html += part("What it changed",
                diff_html(results::side_by_side(rewriting.formatted(task.reference.source), source),
-                         "reference", best.id));
+                         "reference", best.id, results::why_unlike(best.recipe)));
   html += part("Its source", source_html(source, "Best"));
   return html + "</section>";
 }

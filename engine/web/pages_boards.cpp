@@ -53,6 +53,8 @@ std::string candidate_cell(const BoardRow& row) {
   if (candidate.origin != "rules" && !recipe.empty())
     out += fmt::format(R"( <span class="soft">by {}</span>)", escape(candidate.origin));
   if (row.provenance.sandbox == "off") out += " " + badge("sandbox off", page::Tone::kBad);
+  if (const results::Doubt doubt = results::doubt_of(row.evaluation); !doubt.badge.empty())
+    out += " " + badge(doubt.badge, page::Tone::kWarn);
   std::string more;
   if (recipe.size() > 1) more += fmt::format("<p>{}</p>", escape(recipe_names(recipe)));
   if (!row.evaluation.note.empty()) more += fmt::format("<p>{}</p>", escape(row.evaluation.note));
@@ -133,15 +135,36 @@ std::string board_facts(const Board& board) {
                      time_text(board.reference_time_us));
 }
 
-constexpr std::string_view kLegend =
-    R"(<p>The fastest programs that passed all checks, for each task and device.</p>
-<details><summary>What the columns mean</summary><dl>
-<dt>Candidate</dt><dd>The step that made the kernel, and the candidate's id.</dd>
-<dt>Of the roof</dt><dd>How near the time is to what the device's memory and arithmetic allow; below it, what the kernel waits for most, and for how much of its time.</dd>
-<dt>Max error</dt><dd>The largest relative difference from the reference's answers in all checks.</dd>
-<dt>Math</dt><dd>Which arithmetic it was allowed: exact (the same bits), reassociate (sums in another order), tf32x3, tf32 and reduced (fewer bits).</dd>
-<dt>modelled</dt><dd>Predicted by the emulator's time model, never measured on a GPU.</dd></dl></details>
-)";
+constexpr Term kBoardTerms[] = {
+    {"Candidate",
+     "A program that hone found: the step that made its kernel, and its id. Behind \"N steps\" are "
+     "all of its steps."},
+    {"modelled, measured",
+     "Modelled times are predicted by an emulator's time model and were never measured on a GPU. "
+     "Measured ones are medians of runs on a GPU. The two are never on one board."},
+    {"Speedup",
+     "How many times as fast as the reference, which is the program that was submitted. Below a "
+     "measured one is its 95 % confidence interval."},
+    {"x torch eager, x cublas, …",
+     "How many times as fast as that library's program for the task."},
+    {"Of the roof",
+     "How near the time is to the shortest one that the device's memory and arithmetic allow. "
+     "Below "
+     "it is what the kernel waits for most, and for how much of its time."},
+    {"Max error", "The largest relative difference from the reference's outputs in all checks."},
+    {"Math",
+     "Which arithmetic it needs: exact (the same bits), reassociate (sums in another order), "
+     "tf32x3, "
+     "tf32 and reduced (fewer bits)."},
+    {"Elsewhere", "Its speedup on the service's other devices, or how it failed there."},
+    {"not compared, partly compared at the timed size",
+     "Its outputs were compared with the reference's at the smaller check sizes. At the size that "
+     "is "
+     "timed nothing was compared, or less than planned; its note says why."},
+    {"sandbox off",
+     "It was evaluated without the sandbox: what it wrote elsewhere nobody checked."}};
+
+std::string board_legend() { return legend("What the columns mean", kBoardTerms); }
 
 std::string options_html(const std::set<std::string>& values, const std::string& chosen) {
   std::string out = R"(<option value="">all</option>)";
@@ -167,6 +190,14 @@ std::string filters_html(const std::vector<BoardName>& all, const BoardFilter& f
 <button type="submit">Show</button></form>)",
       escape(filter.task), options_html(archs, filter.arch), options_html(devices, filter.device),
       chosen(false), chosen(true));
+}
+
+/// "M = 33, N = 65"
+std::string sizes_in_words(const Bindings& sizes) {
+  std::string out;
+  for (const auto& [name, value] : sizes)
+    out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", name, value);
+  return out;
 }
 
 std::string page_address(const Request& request, std::int64_t offset) {
@@ -195,7 +226,9 @@ Answer boards_page(Context& context, const Request& request, const Parts&) {
     for (BoardName& name : *wanted)
       if (seen.emplace(name.arch, name.task_hash, name.device_name, name.modelled).second)
         names.push_back(std::move(name));
-    std::string html = std::string(kLegend) + filters_html(*all, *filter);
+    std::string html =
+        "<p>The fastest programs that passed all checks, a board for each task and device.</p>" +
+        board_legend() + filters_html(*all, *filter);
     std::string arch;
     const auto first = std::min(static_cast<std::size_t>(*offset), names.size());
     const auto last = std::min(first + kBoardsPerPage, names.size());
@@ -269,9 +302,10 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
   if (!data) return context.broken(data.error());
   const Task& task = data->task;
 
-  std::string sizes, buffers;
-  for (const auto& [name, value] : task.sizes)
-    sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", name, value);
+  std::string checked, buffers;
+  const std::string sizes = sizes_in_words(task.sizes);
+  for (const Bindings& check : task.check_sizes)
+    checked += (checked.empty() ? "" : "; ") + sizes_in_words(check);
   for (const Buffer& buffer : task.reference.buffers) {
     std::string shape;
     for (const Expr& extent : buffer.shape)
@@ -280,13 +314,20 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
                            buffer.name, shape, to_string(buffer.role));
   }
   Facts facts;
-  facts.html("Hash", fmt::format(R"(<span class="mono">{}</span>)", escape(data->hash)))
+  facts.html("Id", fmt::format(R"(<span class="mono">{}</span>)", escape(data->hash)))
       .text("Timed at", sizes)
+      .text("Checked at", checked)
       .text("Buffers", buffers)
-      .text("Arithmetic", to_string(task.math))
+      .text("Arithmetic allowed",
+            fmt::format("{}: {}", to_string(task.math), results::in_words(task.math)))
       .text("Tolerance",
             fmt::format("{:g} relative, {:g} absolute", task.tolerance.rtol, task.tolerance.atol));
-  std::string html = facts.take();
+  std::string html =
+      "<p>A task is a reference program, the sizes at which it is timed, and how far a faster "
+      "program's "
+      "outputs may differ.</p>" +
+      facts.take();
+  if (!data->boards.empty()) html += board_legend();
   for (const Board& board : data->boards) {
     html += fmt::format("<section><h2>{}</h2>{}{}", escape(board.device_name), board_facts(board),
                         board_html(board));

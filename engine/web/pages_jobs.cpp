@@ -37,6 +37,17 @@ std::string state_badge(JobState state, bool held) {
   return badge(to_string(state), tone);
 }
 
+constexpr Term kJobTerms[] = {
+    {"queued", "It waits; what for stands below."},
+    {"admitting", "The reference is compiled, checked and timed, before anything is tried."},
+    {"searching", "Candidates are proposed and evaluated."},
+    {"finishing", "The fastest are checked and timed again in fresh processes."},
+    {"done, failed, cancelled", "It has ended; of a job that failed the reason stands below."},
+    {"Priority", "Of jobs that want the same workers, one of a higher priority gets more of them."},
+    {"Budget", "How long each search may take, or how many candidates it may evaluate."},
+    {"Best",
+     "The time of the fastest candidate so far, and how many times as fast as the reference."}};
+
 std::string best_text(const queue::ArchProgress& arch) {
   if (arch.best_time_us <= 0) return "";
   return fmt::format("{} ({:.2f}x)", time_text(arch.best_time_us),
@@ -101,9 +112,7 @@ std::vector<Cell> job_cells(const JobView& job) {
       {job_link(status.id), status.id},
       {about ? task_link(about->task_hash, about->task) : "", about ? about->task : ""},
       {state_badge(status.state, !job.unserved.empty()) +
-           (waits.empty() ? ""
-                          : fmt::format(R"(<br><span class="soft">{}</span>)", escape(waits))) +
-           (best.empty() ? "" : fmt::format(R"(<br><span class="narrow soft">{}</span>)", best)),
+           (waits.empty() ? "" : fmt::format(R"(<br><span class="soft">{}</span>)", escape(waits))),
        std::string(to_string(status.state))},
       {about ? escape(about->owner) : ""},
       about ? number_cell(fmt::format("{}", about->priority), about->priority) : Cell{},
@@ -169,9 +178,9 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
   const Column columns[] = {{"Architecture"},
                             {"Progress", false, false},
                             {"Evaluated", true},
-                            {"Reference", true, true, false, true},
+                            {"Reference", true},
                             {"Best", true},
-                            {"Recipe", false, false, true, true},
+                            {"Recipe", false, false, true},
                             {"Candidate", false, false}};
   std::vector<std::vector<Cell>> rows;
   for (std::size_t i = 0; i < status.archs.size(); ++i) {
@@ -197,9 +206,10 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
   html += fmt::format(R"(<div id="live" data-region data-say="{}">{}{})", escape(said), head,
                       facts.take());
   if (!rows.empty())
-    html += "<section><h2>Searches</h2>" +
-            table("One for each architecture", columns, rows, {.caption_unseen = true}) +
-            "</section>";
+    html +=
+        "<section><h2>Searches</h2>" +
+        table("One for each architecture", columns, rows, {.caption_unseen = true, .cards = true}) +
+        "</section>";
   if (!runs.empty())
     html += "<section><h2>Runs</h2>" +
             runs_table(runs, "The job's runs in this database", {.caption_unseen = true}) +
@@ -226,21 +236,26 @@ Answer jobs_page(Context& context, const Request& request, const Parts&) {
   const Column columns[] = {{"Job"},
                             {"Task"},
                             {"State", false, true, true},
-                            {"Owner", false, true, false, true},
+                            {"Owner"},
                             {"Priority", true, true, false, true},
                             {"Budget", false, false, false, true},
-                            {"Searches", false, false, false, true},
-                            {"Best", false, false, false, true},
-                            {"Submitted", false, true, false, true}};
+                            {"Searches", false, false},
+                            {"Best", false, false},
+                            {"Submitted"}};
   std::vector<std::vector<Cell>> rows;
   int running = 0;
   for (const JobView& job : *jobs) {
     if (!queue::has_ended(job.row.status.state)) ++running;
     rows.push_back(job_cells(job));
   }
-  std::string html = filters_html(request) + kStatusLine;
+  std::string html =
+      "<p>A job is a task that somebody submitted. The coordinator searches for a faster program "
+      "for "
+      "each architecture that it asks for, and workers evaluate what it tries.</p>" +
+      legend("What the states and columns mean", kJobTerms) + filters_html(request) + kStatusLine;
   html += fmt::format(R"(<div id="live" data-region data-say="{} jobs have not ended">)", running);
-  html += !rows.empty() ? table("Jobs, the newest first", columns, rows, {.caption_unseen = true})
+  html += !rows.empty()     ? table("Jobs, the newest first", columns, rows,
+                                    {.caption_unseen = true, .cards = true})
           : filter->empty() ? "<p>There are no jobs. <code>hone submit TASK</code> makes one.</p>"
                             : "<p>No job is like that.</p>";
   html += "</div>";

@@ -6,6 +6,7 @@
 #include "engine/page/replies.h"
 #include "engine/page/run_charts.h"
 #include "engine/results/text.h"
+#include "engine/results/words.h"
 #include "engine/web/handlers.h"
 #include "engine/web/layout.h"
 #include "engine/web/run_data.h"
@@ -17,6 +18,27 @@ using page::url_part;
 using results::time_text;
 
 namespace {
+
+constexpr Term kRunTerms[] = {
+    {"Status",
+     "running; or ended, with the reason: its budget is used, the best is as fast as the memory "
+     "allows, nothing is left to try, or nothing faster came for long."},
+    {"Times", "modelled: predicted by the emulator. measured: taken on a GPU."},
+    {"Strategy", "How the search chooses what to try next."},
+    {"Seed", "Begins the search's random numbers."}};
+
+/// What the verdicts in this run's chart mean.
+std::string verdict_legend(const RunOutline& outline) {
+  std::vector<std::string> names;
+  std::vector<Term> terms;
+  names.reserve(outline.verdicts.size());
+  for (const auto& [verdict, count] : outline.verdicts) {
+    if (count == 0) continue;
+    names.emplace_back(to_string(verdict));
+    terms.push_back({names.back(), results::in_words(verdict)});
+  }
+  return legend("What the verdicts mean", terms);
+}
 
 std::string live_html(const RunData& data) {
   std::int64_t evaluated = 0;
@@ -30,8 +52,8 @@ std::string live_html(const RunData& data) {
   Facts facts;
   facts.html("Status", page::run_status_html(data.run.status))
       .html("Ended", time_html(data.run.ended_at))
-      .text("Evaluated",
-            fmt::format("{} candidates, {} final stages", evaluated, data.outline.finals.size()))
+      .text("Evaluated", fmt::format("{} candidates in the quick stage, {} in the final stage",
+                                     evaluated, data.outline.finals.size()))
       .html("Best so far", fastest == nullptr
                                ? escape(best)
                                : candidate_link(fastest->candidate) + " " + escape(best));
@@ -39,10 +61,15 @@ std::string live_html(const RunData& data) {
       R"(<div id="live" data-region data-say="{}: {} candidates evaluated, best {}">{}<div class="charts">)",
       escape(data.run.status), evaluated, escape(best), facts.take());
   if (const std::string svg = page::progress_of(data.run, data.outline); !svg.empty())
-    html += fmt::format("<section><h2>Progress {}</h2><figure>{}</figure></section>",
-                        origin_label(data.run.provenance.modelled), svg);
+    html += fmt::format(
+        "<section><h2>Progress {}</h2><figure>{}<figcaption class=\"soft\">A grey point is a "
+        "candidate of the quick stage, the line the best of them so far; a green point went "
+        "through "
+        "the final stage.</figcaption></figure></section>",
+        origin_label(data.run.provenance.modelled), svg);
   if (const std::string svg = page::population_of(data.outline); !svg.empty())
-    html += "<section><h2>What became of the candidates</h2><figure>" + svg + "</figure></section>";
+    html += "<section><h2>What became of the candidates</h2><figure>" + svg + "</figure>" +
+            verdict_legend(data.outline) + "</section>";
   html += "</div>";
   std::vector<std::vector<Cell>> rows;
   for (const RunPoint& point : data.outline.fastest)
@@ -52,16 +79,14 @@ std::string live_html(const RunData& data) {
                     {point.final_stage ? "final" : "quick"},
                     {escape(point.origin)},
                     {ago_html(point.found_at), point.found_at}});
-  const Column columns[] = {{"Candidate"},
-                            {"Speedup", true},
-                            {"Time", true},
-                            {"Stage"},
-                            {"By", false, true, false, true},
-                            {"Found", false, true, false, true}};
+  const Column columns[] = {{"Candidate"}, {"Speedup", true}, {"Time", true}, {"Stage"},
+                            {"By"},        {"Found"}};
   if (!rows.empty())
-    html += "<section><h2>The fastest</h2>" +
-            table("The fastest of this run", columns, rows, {.caption_unseen = true}) +
-            "</section>";
+    html +=
+        "<section><h2>The fastest</h2>" +
+        table("The fastest of this run", columns, rows, {.caption_unseen = true, .cards = true}) +
+        "<p class=\"soft\">quick: timed once while the search went on. final: checked and timed "
+        "again in a fresh process, on further inputs; only these are on a board.</p></section>";
   if (const std::string said = page::replies_html(data.replies, candidate_link); !said.empty())
     html += "<section><h2>The language model</h2>" + said + "</section>";
   return html + "</div>";
@@ -71,11 +96,12 @@ std::string live_html(const RunData& data) {
 
 std::string runs_table(const std::vector<RunRecord>& runs, std::string_view caption,
                        page::TableStyle style) {
+  style.cards = true;
   const Column columns[] = {{"Run", true},
                             {"Task"},
                             {"Status"},
-                            {"Device", false, true, false, true},
-                            {"Times", false, true, false, true},
+                            {"Device"},
+                            {"Times"},
                             {"Began"},
                             {"Strategy", false, true, false, true},
                             {"Seed", true, false, false, true}};
@@ -102,7 +128,12 @@ Answer runs_page(Context& context, const Request& request, const Parts&) {
   const auto runs = context.stores.with([&](const Store& store) { return store.runs(filter); });
   if (!runs) return context.broken(runs.error());
   std::string html =
-      runs->empty() ? "<p>There are no runs here.</p>" : runs_table(*runs, "The newest first");
+      "<p>A run is one search for one task on one device. A job has a run for each architecture "
+      "that "
+      "it asks for.</p>" +
+      legend("What the columns mean", kRunTerms) +
+      (runs->empty() ? "<p>There are no runs here.</p>"
+                     : runs_table(*runs, "Runs, the newest first", {.caption_unseen = true}));
   if (std::ssize(*runs) == kRuns) {
     std::string older = fmt::format("/runs?before={}", runs->back().id);
     if (!filter.task.empty()) older += "&task=" + url_part(filter.task);
