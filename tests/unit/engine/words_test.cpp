@@ -23,10 +23,11 @@ TEST(Words, SayHowFarAResultIsToBeDoubted) {
   EXPECT_EQ(doubt_of(noted("not compared at larger sizes: y: too long")).badge, "");
   EXPECT_EQ(doubt_of(noted("not compared at the timed size: y: too long")).badge,
             "not compared at the timed size");
-  EXPECT_EQ(doubt_of(noted("compared at the timed size: 9 elements; not compared at the timed size: "
-                           "z: too long"))
-                .badge,
-            "partly compared at the timed size");
+  EXPECT_EQ(
+      doubt_of(noted("compared at the timed size: 9 elements; not compared at the timed size: "
+                     "z: too long"))
+          .badge,
+      "partly compared at the timed size");
   Evaluation quick = noted("");
   quick.final_stage = false;
   EXPECT_EQ(doubt_of(quick).badge, "quick stage only");
