@@ -96,21 +96,53 @@ ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   return buffer;
 }
 
-ConcreteLaunch decode_launch(const JsonCursor& cursor, std::size_t buffers) {
+std::vector<std::int64_t> decode_extents(const JsonCursor& cursor) {
+  std::vector<std::int64_t> extents;
+  for (const JsonCursor& extent : cursor.elements_up_to(5))
+    extents.push_back(extent.integer_in(1, std::int64_t{1} << 40));
+  return extents;
+}
+
+ConcreteTensorMap decode_tensor_map(const JsonCursor& cursor, int buffer) {
+  ConcreteTensorMap map;
+  if (!cursor.expect_keys({"tensor_map", "shape", "strides", "box", "swizzle"})) return map;
+  map.buffer = buffer;
+  map.shape = decode_extents(cursor.at("shape"));
+  map.strides = decode_extents(cursor.at("strides"));
+  map.box = decode_extents(cursor.at("box"));
+  map.swizzle = static_cast<int>(cursor.at("swizzle").integer_in(0, 128));
+  if (map.shape.empty() || map.box.size() != map.shape.size() ||
+      map.strides.size() + 1 != map.shape.size())
+    cursor.fail("must have as many extents as a box, and one stride less");
+  return map;
+}
+
+ConcreteLaunch decode_launch(const JsonCursor& cursor, const std::vector<ConcreteBuffer>& buffers) {
   ConcreteLaunch launch;
   if (!cursor.expect_keys({"kernel", "grid", "block", "shared_bytes", "args"})) return launch;
   launch.kernel = cursor.at("kernel").string();
   launch.grid = decode_dim3(cursor.at("grid"));
   launch.block = decode_dim3(cursor.at("block"));
   launch.shared_bytes = cursor.at("shared_bytes").integer_in(0, INT32_MAX);
+  const auto index_in = [&](const JsonCursor& index) {
+    const std::int64_t value = index.integer();
+    if (value < 0 || static_cast<std::size_t>(value) >= buffers.size())
+      index.fail(fmt::format("is {}; there are {} buffers", value, buffers.size()));
+    return static_cast<int>(value);
+  };
   for (const JsonCursor& argument : cursor.at("args").elements()) {
     if (const auto index = argument.find("buffer")) {
       argument.expect_keys({"buffer"});
-      const std::int64_t value = index->integer();
-      if (value < 0 || static_cast<std::size_t>(value) >= buffers) {
-        index->fail(fmt::format("is {}; there are {} buffers", value, buffers));
-      }
-      launch.args.emplace_back(BufferIndex{static_cast<int>(value)});
+      launch.args.emplace_back(BufferIndex{index_in(*index)});
+    } else if (const auto mapped = argument.find("tensor_map")) {
+      ConcreteTensorMap map = decode_tensor_map(argument, index_in(*mapped));
+      if (!cursor.ok()) break;
+      const ConcreteBuffer& buffer = buffers[static_cast<std::size_t>(map.buffer)];
+      std::string mistake = mistake_in(spec_of(map, buffer.type, 0));
+      if (mistake.empty() && elements_reached(map) > buffer.elements())
+        mistake = "it reaches beyond its buffer";
+      if (!mistake.empty()) argument.fail(mistake);
+      launch.args.emplace_back(std::move(map));
     } else if (argument.value().is_number_integer()) {
       launch.args.emplace_back(argument.integer());
     } else {
@@ -152,6 +184,12 @@ void to_json(nlohmann::json& json, const ConcreteProgram& program) {
         args.push_back({{"buffer", buffer->index}});
       } else if (const auto* integer = std::get_if<std::int64_t>(&argument)) {
         args.push_back(*integer);
+      } else if (const auto* map = std::get_if<ConcreteTensorMap>(&argument)) {
+        args.push_back({{"tensor_map", map->buffer},
+                        {"shape", map->shape},
+                        {"strides", map->strides},
+                        {"box", map->box},
+                        {"swizzle", map->swizzle}});
       } else {
         args.push_back(std::get<double>(argument));
       }
@@ -180,7 +218,7 @@ Result<ConcreteProgram> concrete_program_from_json(const nlohmann::json& json) {
       program.buffers.push_back(decode_buffer(buffer));
     }
     for (const JsonCursor& launch : cursor.at("launches").elements()) {
-      program.launches.push_back(decode_launch(launch, program.buffers.size()));
+      program.launches.push_back(decode_launch(launch, program.buffers));
     }
     return program;
   });

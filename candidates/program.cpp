@@ -83,10 +83,57 @@ std::expected<Dim3, JsonError> instantiate_dimensions(const std::vector<Expr>& e
   return dimensions;
 }
 
-std::expected<ConcreteLaunch, JsonError> instantiate_launch(const Launch& launch,
-                                                            const Program& program,
-                                                            const Bindings& bindings,
-                                                            const std::string& path) {
+std::expected<std::vector<std::int64_t>, JsonError> instantiate_extents(
+    const std::vector<Expr>& entries, const Bindings& bindings, const std::string& path) {
+  std::vector<std::int64_t> extents;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::string place = fmt::format("{}[{}]", path, i);
+    const auto value = eval(entries[i], bindings, place);
+    if (!value) return std::unexpected(value.error());
+    if (*value < 1 || *value > kMaxElements)
+      return error_at(place, fmt::format("{}; must be 1 to 2^40", shown(entries[i], *value)));
+    extents.push_back(*value);
+  }
+  return extents;
+}
+
+std::expected<ConcreteTensorMap, JsonError> instantiate_tensor_map(const TensorMap& map,
+                                                                   int buffer_index,
+                                                                   const ConcreteBuffer& buffer,
+                                                                   const Bindings& bindings,
+                                                                   const std::string& path) {
+  auto shape = instantiate_extents(map.shape, bindings, path + ".shape");
+  if (!shape) return std::unexpected(shape.error());
+  auto strides = instantiate_extents(map.strides, bindings, path + ".strides");
+  if (!strides) return std::unexpected(strides.error());
+  auto box = instantiate_extents(map.box, bindings, path + ".box");
+  if (!box) return std::unexpected(box.error());
+  ConcreteTensorMap concrete{buffer_index, std::move(*shape), std::move(*strides), std::move(*box),
+                             map.swizzle};
+  const std::size_t rank = concrete.shape.size();
+  if (rank > 5)
+    return error_at(path, fmt::format("has {} dimensions; a tensor map has 1 to 5", rank));
+  if (concrete.strides.size() != rank - 1) {
+    return error_at(path + ".strides",
+                    fmt::format("has {} entries; a tensor map of {} dimensions has {}",
+                                concrete.strides.size(), rank, rank - 1));
+  }
+  if (concrete.box.size() != rank) {
+    return error_at(path + ".box", fmt::format("has {} entries; the tensor map has {} dimensions",
+                                               concrete.box.size(), rank));
+  }
+  if (const std::string mistake = mistake_in(spec_of(concrete, buffer.type, 0)); !mistake.empty())
+    return error_at(path, "no tensor map can have this: " + mistake);
+  if (const std::int64_t reached = elements_reached(concrete); reached > buffer.elements()) {
+    return error_at(path, fmt::format("reaches element {}; buffer '{}' has {} elements",
+                                      reached - 1, buffer.name, buffer.elements()));
+  }
+  return concrete;
+}
+
+std::expected<ConcreteLaunch, JsonError> instantiate_launch(
+    const Launch& launch, const Program& program, const std::vector<ConcreteBuffer>& buffers,
+    const Bindings& bindings, const std::string& path) {
   ConcreteLaunch concrete;
   concrete.kernel = launch.kernel;
   const auto grid = instantiate_dimensions(launch.grid, kMaxGrid, bindings, path + ".grid");
@@ -114,12 +161,22 @@ std::expected<ConcreteLaunch, JsonError> instantiate_launch(const Launch& launch
     const Argument& argument = launch.args[i];
     const std::string place = fmt::format("{}.args[{}]", path, i);
     switch (argument.kind) {
-      case Argument::Kind::kBuffer: {
+      case Argument::Kind::kBuffer:
+      case Argument::Kind::kTensorMap: {
         const Buffer* buffer = program.find_buffer(argument.buffer);
         if (buffer == nullptr) {
           return error_at(place, fmt::format("there is no buffer '{}'", argument.buffer));
         }
-        concrete.args.emplace_back(BufferIndex{static_cast<int>(buffer - program.buffers.data())});
+        const auto index = buffer - program.buffers.data();
+        if (argument.kind == Argument::Kind::kBuffer) {
+          concrete.args.emplace_back(BufferIndex{static_cast<int>(index)});
+          break;
+        }
+        auto map = instantiate_tensor_map(
+            spelled_out(argument.tensor_map, *buffer), static_cast<int>(index),
+            buffers[static_cast<std::size_t>(index)], bindings, place);
+        if (!map) return std::unexpected(map.error());
+        concrete.args.emplace_back(std::move(*map));
         break;
       }
       case Argument::Kind::kExpr: {
@@ -137,6 +194,19 @@ std::expected<ConcreteLaunch, JsonError> instantiate_launch(const Launch& launch
 }
 
 }  // namespace
+
+TensorMap spelled_out(const TensorMap& map, const Buffer& buffer) {
+  TensorMap all = map;
+  if (all.shape.empty()) all.shape = buffer.shape;
+  if (!all.strides.empty()) return all;
+  for (std::size_t i = 1; i < all.shape.size(); ++i) {
+    std::string product;
+    for (std::size_t k = i; k < all.shape.size(); ++k)
+      product += fmt::format("{}({})", product.empty() ? "" : " * ", all.shape[k].text());
+    all.strides.push_back(Expr::parse(product).value_or(Expr(0)));
+  }
+  return all;
+}
 
 const Buffer* Program::find_buffer(std::string_view name) const {
   const auto found = std::ranges::find(buffers, name, &Buffer::name);
@@ -173,8 +243,8 @@ std::expected<ConcreteProgram, JsonError> instantiate_placed(const Program& prog
     concrete.buffers.push_back(std::move(*buffer));
   }
   for (std::size_t i = 0; i < program.launches.size(); ++i) {
-    auto launch =
-        instantiate_launch(program.launches[i], program, bindings, fmt::format("launches[{}]", i));
+    auto launch = instantiate_launch(program.launches[i], program, concrete.buffers, bindings,
+                                     fmt::format("launches[{}]", i));
     if (!launch) return std::unexpected(launch.error());
     concrete.launches.push_back(std::move(*launch));
   }

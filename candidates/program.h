@@ -14,6 +14,7 @@
 #include "candidates/expr.h"
 #include "candidates/result.h"
 #include "candidates/scalar_type.h"
+#include "candidates/tensor_map.h"
 
 namespace hone {
 
@@ -29,16 +30,35 @@ struct Buffer {
   bool operator==(const Buffer&) const = default;
 };
 
-/// One kernel argument: a buffer by name, an integer size expression, or a number such as 1e-5.
-struct Argument {
-  enum class Kind { kBuffer, kExpr, kNumber };
-  Kind kind = Kind::kBuffer;
-  std::string buffer;  ///< kBuffer
-  Expr expr;           ///< kExpr; converted to the parameter's type
-  double number = 0;   ///< kNumber
+/// ConcreteTensorMap before the sizes are known.
+struct TensorMap {
+  std::vector<Expr> shape;    ///< empty: the buffer's
+  std::vector<Expr> strides;  ///< empty: dense
+  std::vector<Expr> box;
+  int swizzle = 0;  // [B]
 
+  bool operator==(const TensorMap&) const = default;
+};
+
+/// One kernel argument: a buffer by name, an integer size expression, a number such as 1e-5, or a
+/// tensor map of a buffer.
+struct Argument {
+  enum class Kind { kBuffer, kExpr, kNumber, kTensorMap };
+  Kind kind = Kind::kBuffer;
+  std::string buffer;  ///< kBuffer, kTensorMap
+  Expr expr = {};      ///< kExpr; converted to the parameter's type
+  double number = 0;   ///< kNumber
+  TensorMap tensor_map = {};
+
+  /// Does the kernel get at this buffer through it?
+  [[nodiscard]] bool gives(std::string_view name) const {
+    return (kind == Kind::kBuffer || kind == Kind::kTensorMap) && buffer == name;
+  }
   bool operator==(const Argument&) const = default;
 };
+
+/// Its shape and strides, where the map leaves them to the buffer.
+[[nodiscard]] TensorMap spelled_out(const TensorMap& map, const Buffer& buffer);
 
 struct Launch {
   std::string kernel;       ///< name as in the source; "scale<float>" for a template instance
@@ -72,11 +92,12 @@ struct ConcreteBuffer {
   [[nodiscard]] std::int64_t bytes() const;  // [B]
 };
 
-/// Buffer index, integer or floating value; the evaluator converts to the PTX parameter's type.
+/// Buffer index, integer or floating value (the evaluator converts to the PTX parameter's type), or
+/// tensor map.
 struct BufferIndex {
   int index = 0;
 };
-using ConcreteArgument = std::variant<BufferIndex, std::int64_t, double>;
+using ConcreteArgument = std::variant<BufferIndex, std::int64_t, double, ConcreteTensorMap>;
 
 using Dim3 = std::array<std::int64_t, 3>;
 
@@ -105,7 +126,8 @@ struct ConcreteProgram {
 /// visible to the expressions too. Errors name the JSON path ("launches[1].grid[0]"): an expression
 /// that fails, a zero or negative size, an element count beyond 2^40, a fill that
 /// the buffer cannot have at these sizes, a launch dimension outside what CUDA allows (grid x <
-/// 2^31, y and z < 65536, block product <= 1024, block z <= 64).
+/// 2^31, y and z < 65536, block product <= 1024, block z <= 64), a tensor map that the driver would
+/// refuse or that reaches beyond its buffer.
 [[nodiscard]] Result<ConcreteProgram> instantiate(const Program& program, const Bindings& sizes);
 
 /// Of a buffer, a size, a tunable or a macro.

@@ -14,6 +14,7 @@ namespace hone {
 namespace {
 
 constexpr std::size_t kMaxRank = 8;
+constexpr std::size_t kMaxTensorMapRank = 5;
 
 template <class Items>
 nlohmann::json exprs_to_json(const Items& items) {
@@ -39,10 +40,38 @@ std::vector<Expr> decode_exprs(const JsonCursor& cursor, std::size_t most, const
   return exprs;
 }
 
+Argument decode_tensor_map(const JsonCursor& cursor, const std::vector<Buffer>& buffers,
+                           const NameScope* scope) {
+  Argument argument{.kind = Argument::Kind::kTensorMap, .buffer = {}};
+  if (!cursor.expect_keys({"tensor_map", "shape", "strides", "box", "swizzle"})) return argument;
+  const JsonCursor name = cursor.at("tensor_map");
+  argument.buffer = name.string();
+  std::vector<std::string> names;
+  for (const Buffer& buffer : buffers) names.push_back(buffer.name);
+  if (name.ok() && std::ranges::find(names, argument.buffer) == names.end()) {
+    name.fail(fmt::format("there is no buffer '{}'{}; buffers are {}", printable(argument.buffer),
+                          suggestion(argument.buffer, names), join_names(names)));
+  }
+  TensorMap& map = argument.tensor_map;
+  if (const auto shape = cursor.find("shape"))
+    map.shape = decode_exprs(*shape, kMaxTensorMapRank, scope);
+  if (const auto strides = cursor.find("strides"))
+    map.strides = decode_exprs(*strides, kMaxTensorMapRank - 1, scope);
+  map.box = decode_exprs(cursor.at("box"), kMaxTensorMapRank, scope);
+  if (const auto swizzle = cursor.find("swizzle")) {
+    const std::int64_t bytes = swizzle->integer();
+    if (swizzle->ok() && bytes != 0 && bytes != 32 && bytes != 64 && bytes != 128)
+      swizzle->fail(fmt::format("is {}; must be 0, 32, 64 or 128 bytes", bytes));
+    map.swizzle = static_cast<int>(bytes);
+  }
+  return argument;
+}
+
 Argument decode_argument(const JsonCursor& cursor, const std::vector<Buffer>& buffers,
                          const NameScope* scope) {
   Argument argument;
   const nlohmann::json& value = cursor.value();
+  if (value.is_object()) return decode_tensor_map(cursor, buffers, scope);
   if (value.is_boolean()) {
     argument.kind = Argument::Kind::kExpr;
     argument.expr = Expr(cursor.boolean() ? 1 : 0);
@@ -69,7 +98,7 @@ Argument decode_argument(const JsonCursor& cursor, const std::vector<Buffer>& bu
       argument.expr = decode_expr(cursor, scope, &buffers);
     }
   } else {
-    cursor.fail_type("a buffer, a size, a number or an expression");
+    cursor.fail_type("a buffer, a size, a number, an expression or a tensor map");
   }
   return argument;
 }
@@ -264,7 +293,30 @@ nlohmann::json expr_to_json(const Expr& expr) {
   return plain ? nlohmann::json(value) : nlohmann::json(text);
 }
 
-// Arguments are written as a task file has them: a string that names a buffer is that buffer.
+namespace {
+
+// As a task file has it: a string that names a buffer is that buffer.
+nlohmann::json argument_to_json(const Argument& argument) {
+  switch (argument.kind) {
+    case Argument::Kind::kBuffer:
+      return argument.buffer;
+    case Argument::Kind::kExpr:
+      return expr_to_json(argument.expr);
+    case Argument::Kind::kNumber:
+      return argument.number;
+    case Argument::Kind::kTensorMap:
+      break;
+  }
+  const TensorMap& map = argument.tensor_map;
+  nlohmann::json json{{"tensor_map", argument.buffer}, {"box", exprs_to_json(map.box)}};
+  if (!map.shape.empty()) json["shape"] = exprs_to_json(map.shape);
+  if (!map.strides.empty()) json["strides"] = exprs_to_json(map.strides);
+  if (map.swizzle != 0) json["swizzle"] = map.swizzle;
+  return json;
+}
+
+}  // namespace
+
 void to_json(nlohmann::json& json, const Program& program) {
   auto buffers = nlohmann::json::array();
   for (const Buffer& buffer : program.buffers) {
@@ -279,19 +331,7 @@ void to_json(nlohmann::json& json, const Program& program) {
   auto launches = nlohmann::json::array();
   for (const Launch& launch : program.launches) {
     auto args = nlohmann::json::array();
-    for (const Argument& argument : launch.args) {
-      switch (argument.kind) {
-        case Argument::Kind::kBuffer:
-          args.push_back(argument.buffer);
-          break;
-        case Argument::Kind::kExpr:
-          args.push_back(expr_to_json(argument.expr));
-          break;
-        case Argument::Kind::kNumber:
-          args.push_back(argument.number);
-          break;
-      }
-    }
+    for (const Argument& argument : launch.args) args.push_back(argument_to_json(argument));
     launches.push_back({{"kernel", launch.kernel},
                         {"grid", exprs_to_json(launch.grid)},
                         {"block", exprs_to_json(launch.block)},

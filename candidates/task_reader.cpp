@@ -187,9 +187,8 @@ void check_outputs(const JsonCursor& root, const Task& task) {
     if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
     any = true;
     const bool passed = std::ranges::any_of(task.reference.launches, [&](const Launch& launch) {
-      return std::ranges::any_of(launch.args, [&](const Argument& argument) {
-        return argument.kind == Argument::Kind::kBuffer && argument.buffer == buffer.name;
-      });
+      return std::ranges::any_of(
+          launch.args, [&](const Argument& argument) { return argument.gives(buffer.name); });
     });
     if (!passed) {
       buffers[i].at("name").fail(fmt::format("no launch takes '{}', so its role {} cannot be right",

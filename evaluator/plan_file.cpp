@@ -18,7 +18,7 @@ namespace plan_file {
 namespace {
 
 constexpr std::string_view kMagic = "HONEPLAN";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kMostParameterBytes = 4096;  // what every architecture takes
 constexpr std::uint64_t kScratchAlignment = 256;   // [B]
 
@@ -27,6 +27,11 @@ class Writer {
   void u32(std::uint64_t value) { number(value, 4); }
   void u64(std::uint64_t value) { number(value, 8); }
   void raw(std::string_view bytes) { text_ += bytes; }
+  void pointer(const PlanPointer& pointer) {
+    u32(pointer.offset);
+    u32(pointer.buffer);
+    u64(pointer.scratch_offset);
+  }
   [[nodiscard]] std::string take() { return std::move(text_); }
 
  private:
@@ -74,11 +79,17 @@ Result<PlanLaunch> launch_of(const ConcreteProgram& program, std::size_t index,
                     .shared_bytes = static_cast<std::uint32_t>(launch.shared_bytes),
                     .parameters = std::move(*block)};
   for (std::size_t a = 0; a < launch.args.size(); ++a) {
-    const auto* buffer = std::get_if<BufferIndex>(&launch.args[a]);
-    if (buffer == nullptr) continue;
-    const Place& place = places[static_cast<std::size_t>(buffer->index)];
-    result.pointers.push_back({static_cast<std::uint32_t>(kernel.parameters[a].offset),
-                               place.buffer, place.scratch_offset});
+    const auto pointer_to = [&](int buffer) {
+      const Place& place = places[static_cast<std::size_t>(buffer)];
+      return PlanPointer{static_cast<std::uint32_t>(kernel.parameters[a].offset), place.buffer,
+                         place.scratch_offset};
+    };
+    if (const auto* buffer = std::get_if<BufferIndex>(&launch.args[a])) {
+      result.pointers.push_back(pointer_to(buffer->index));
+    } else if (const auto* map = std::get_if<ConcreteTensorMap>(&launch.args[a])) {
+      const ScalarType type = program.buffers[static_cast<std::size_t>(map->buffer)].type;
+      result.tensor_maps.push_back({pointer_to(map->buffer), spec_of(*map, type, 0)});
+    }
   }
   return result;
 }
@@ -114,11 +125,17 @@ std::string to_bytes(const Plan& plan) {
     out.u32(launch.shared_bytes);
     out.u32(launch.parameters.size());
     out.u32(launch.pointers.size());
+    out.u32(launch.tensor_maps.size());
     out.raw({reinterpret_cast<const char*>(launch.parameters.data()), launch.parameters.size()});
-    for (const PlanPointer& pointer : launch.pointers) {
-      out.u32(pointer.offset);
-      out.u32(pointer.buffer);
-      out.u64(pointer.scratch_offset);
+    for (const PlanPointer& pointer : launch.pointers) out.pointer(pointer);
+    for (const PlanTensorMap& map : launch.tensor_maps) {
+      out.pointer(map.place);
+      out.u32(static_cast<std::uint32_t>(map.spec.type));
+      out.u32(static_cast<std::uint32_t>(map.spec.swizzle));
+      out.u32(static_cast<std::uint32_t>(map.spec.rank));
+      for (const std::uint32_t extent : map.spec.box) out.u32(extent);
+      for (const std::uint64_t extent : map.spec.sizes) out.u64(extent);
+      for (const std::uint64_t stride : map.spec.strides) out.u64(stride);
     }
   }
   out.raw(plan.image);

@@ -25,12 +25,20 @@ struct PlanPointer {
 };
 inline constexpr std::uint32_t kPlanScratch = 0xFFFFFFFF;
 
+/// A tensor map in a kernel's parameter block, encoded at each call.
+struct PlanTensorMap {
+  PlanPointer place;
+  TensorMapSpec spec;  ///< without an address
+};
+
 struct PlanLaunch {
   std::uint32_t kernel = 0;  ///< index into Plan::kernels
   Dim3 grid{1, 1, 1}, block{1, 1, 1};
-  std::uint32_t shared_bytes = 0;        // dynamic shared memory [B]
-  std::vector<std::uint8_t> parameters;  ///< the kernel's parameter block; its pointers are zero
+  std::uint32_t shared_bytes = 0;  // dynamic shared memory [B]
+  std::vector<std::uint8_t>
+      parameters;  ///< the kernel's parameter block; its pointers and tensor maps are zero
   std::vector<PlanPointer> pointers;
+  std::vector<PlanTensorMap> tensor_maps;
 };
 
 struct Plan {

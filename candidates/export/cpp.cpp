@@ -48,15 +48,57 @@ std::string hone_run(const Part& part) {
 /// What the functions that launch take from CUDA and from this file, by names that the source has
 /// not: it may call something of its own `cudaStream_t`. Stands before the source and its macros.
 std::string own_names(const Part& part) {
+  const std::string tensor_map =
+      has_tensor_maps(part) ? fmt::format("using {}_tensor_map = hone_tensor_map;\n", part.prefix)
+                            : "";
+  return tensor_map +
+         fmt::format(
+             "using {0}_pointer = hone_pointer;\nusing {0}_error = cudaError_t;\n"
+             "using {0}_stream_type = cudaStream_t;\nusing {0}_dim3 = dim3;\nusing {0}_bytes = "
+             "size_t;\n"
+             "template <class T>\nstatic inline {0}_error {0}_allow_shared(T* kernel, size_t "
+             "bytes) {{\n"
+             "  if (bytes == 0) return cudaSuccess;\n"
+             "  return ::cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), "
+             "cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));\n}}\n"
+             "static inline {0}_error {0}_last_error() {{ return ::cudaGetLastError(); }}\n",
+             part.prefix);
+}
+
+bool has_tensor_maps(const Part& part) {
+  return std::ranges::any_of(part.program->launches, [](const Launch& launch) {
+    return std::ranges::any_of(launch.args, [](const Argument& argument) {
+      return argument.kind == Argument::Kind::kTensorMap;
+    });
+  });
+}
+
+/// Declares and encodes `name`; the extents are C++ expressions, outermost first, strides in
+/// elements.
+std::string tensor_map_text(const std::string& name, const std::string& address, ScalarType type,
+                            int swizzle, const std::vector<std::string>& shape,
+                            const std::vector<std::string>& strides,
+                            const std::vector<std::string>& box) {
+  const auto list = [](const std::vector<std::string>& values, const char* to,
+                       const std::string& factor) {
+    std::vector<std::string> reversed;
+    for (std::size_t i = values.size(); i-- > 0;)
+      reversed.push_back(fmt::format("static_cast<{}>({}{})", to, values[i], factor));
+    return fmt::format("{{{}}}", fmt::join(reversed, ", "));
+  };
+  // In the order of TensorMapSpec::Type.
+  constexpr std::string_view kTypes[] = {"UINT8", "UINT16",  "UINT32",  "INT32",   "UINT64",
+                                         "INT64", "FLOAT16", "FLOAT32", "FLOAT64", "BFLOAT16"};
   return fmt::format(
-      "using {0}_pointer = hone_pointer;\nusing {0}_error = cudaError_t;\n"
-      "using {0}_stream_type = cudaStream_t;\nusing {0}_dim3 = dim3;\nusing {0}_bytes = size_t;\n"
-      "template <class T>\nstatic inline {0}_error {0}_allow_shared(T* kernel, size_t bytes) {{\n"
-      "  if (bytes == 0) return cudaSuccess;\n"
-      "  return ::cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), "
-      "cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));\n}}\n"
-      "static inline {0}_error {0}_last_error() {{ return ::cudaGetLastError(); }}\n",
-      part.prefix);
+      "  hone_tensor_map {0};\n"
+      "  if (cudaError_t hone_error = {0}.encode({1}, CU_TENSOR_MAP_DATA_TYPE_{2}, "
+      "CU_TENSOR_MAP_SWIZZLE_{3}, "
+      "{{{4}, {5}, {6}, {7}}})) return hone_error;\n",
+      name, address, kTypes[static_cast<std::size_t>(spec_type(type))],
+      swizzle == 0 ? "NONE" : fmt::format("{}B", swizzle), shape.size(),
+      list(shape, "cuuint64_t", ""),
+      list(strides, "cuuint64_t", fmt::format(" * {}", size_of(type))),
+      list(box, "cuuint32_t", ""));
 }
 
 /// cudaFuncGetAttributes() shows by it which code the file was compiled to.
@@ -79,7 +121,7 @@ std::string launch_functions(const Part& part) {
     const Launch& launch = part.program->launches[i];
     std::vector<std::string> parameters, arguments;
     for (std::size_t a = 0; a < launch.args.size(); ++a) {
-      const std::string types[] = {own + "_pointer", "long long", "double"};
+      const std::string types[] = {own + "_pointer", "long long", "double", own + "_tensor_map"};
       parameters.push_back(
           fmt::format(", {} {}_a{}", types[static_cast<std::size_t>(launch.args[a].kind)], own, a));
       arguments.push_back(fmt::format("{}_a{}", own, a));
@@ -136,6 +178,10 @@ std::string CppWriter::includes(bool with_reference) const {
     if (buffer->type == ScalarType::kBf16) add("<cuda_bf16.h>");
   }
   const auto add_of = [&](const Part& part) {
+    if (has_tensor_maps(part)) {
+      add("<cuda.h>");
+      add("<string.h>");
+    }
     for (const std::string& header : split_includes(part.source).includes) add(header);
   };
   for (const Part& part : plan_.candidates) add_of(part);
@@ -148,7 +194,12 @@ std::string CppWriter::includes(bool with_reference) const {
 std::string CppWriter::support(bool with_reference) const {
   std::string text(kCppSupport);
   bool scratch = with_reference && !plan_.reference.scratch(*plan_.task).empty();
-  for (const Part& part : plan_.candidates) scratch |= !part.scratch(*plan_.task).empty();
+  bool maps = with_reference && has_tensor_maps(plan_.reference);
+  for (const Part& part : plan_.candidates) {
+    scratch |= !part.scratch(*plan_.task).empty();
+    maps |= has_tensor_maps(part);
+  }
+  if (maps) text += kCppTensorMaps;
   if (scratch) text += kCppScratch;
   if (with_reference) text += kCppArithmetic;
   return text;
@@ -246,11 +297,23 @@ Result<std::string> CppWriter::run_candidate(const Part& part) const {
         i, buffer.name, to_string(buffer.type), fmt::join(buffer.shape, " x "),
         integer(buffer.bytes()));
   }
+  int maps = 0;
+  const auto literals = [](const std::vector<std::int64_t>& values) {
+    std::vector<std::string> texts;
+    for (const std::int64_t value : values) texts.push_back(integer(value));
+    return texts;
+  };
   for (std::size_t i = 0; i < part.concrete.launches.size(); ++i) {
     const ConcreteLaunch& launch = part.concrete.launches[i];
     std::string arguments;
     for (const ConcreteArgument& argument : launch.args) {
-      if (const auto* buffer = std::get_if<BufferIndex>(&argument)) {
+      if (const auto* map = std::get_if<ConcreteTensorMap>(&argument)) {
+        const ConcreteBuffer& buffer = part.concrete.buffers[static_cast<std::size_t>(map->buffer)];
+        const std::string name = fmt::format("hone_map_{}", maps++);
+        text += tensor_map_text(name, pointers.at(buffer.name), buffer.type, map->swizzle,
+                                literals(map->shape), literals(map->strides), literals(map->box));
+        arguments += ", " + name;
+      } else if (const auto* buffer = std::get_if<BufferIndex>(&argument)) {
         const auto index = static_cast<std::size_t>(buffer->index);
         arguments += fmt::format(", hone_any({})", pointers.at(part.concrete.buffers[index].name));
       } else if (const auto* value = std::get_if<std::int64_t>(&argument)) {
@@ -315,6 +378,7 @@ Result<std::string> CppWriter::run_reference() const {
         "hone_error;\n",
         i, scratch[i]->name);
   }
+  int extents = 0;
   for (std::size_t i = 0; i < part.program->launches.size(); ++i) {
     const Launch& launch = part.program->launches[i];
     before +=
@@ -330,6 +394,22 @@ Result<std::string> CppWriter::run_reference() const {
         arguments += fmt::format(", hone_any({})", pointers.at(argument.buffer));
       } else if (argument.kind == Argument::Kind::kNumber) {
         arguments += ", " + floating(argument.number);
+      } else if (argument.kind == Argument::Kind::kTensorMap) {
+        const Buffer& buffer = *part.program->find_buffer(argument.buffer);
+        const TensorMap map = spelled_out(argument.tensor_map, buffer);
+        const auto texts = [&](const std::vector<Expr>& exprs) {
+          std::vector<std::string> all;
+          for (const Expr& expr : exprs) {
+            all.push_back(fmt::format("hone_extent_{}", extents++));
+            before +=
+                fmt::format("  const long long {} = hone_n.extent({});\n", all.back(), write(expr));
+          }
+          return all;
+        };
+        const std::string name = fmt::format("hone_map_{}_{}", i, a);
+        launch_text += tensor_map_text(name, pointers.at(argument.buffer), buffer.type, map.swizzle,
+                                       texts(map.shape), texts(map.strides), texts(map.box));
+        arguments += ", " + name;
       } else {
         before +=
             fmt::format("  const long long hone_value_{}_{} = {};\n", i, a, write(argument.expr));

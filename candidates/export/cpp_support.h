@@ -22,6 +22,49 @@ inline bool hone_aligned(const void* address) {
 }
 )TEXT";
 
+/// Of launchers of programs that have tensor maps.
+inline constexpr std::string_view kCppTensorMaps = R"TEXT(
+// Extents from the innermost dimension out [elements], strides of all others [B], and what one copy
+// takes [elements].
+struct hone_view {
+  cuuint32_t rank;
+  cuuint64_t sizes[5], strides[4];
+  cuuint32_t box[5];
+};
+
+// Becomes the CUtensorMap that a kernel takes.
+struct hone_tensor_map {
+  alignas(64) unsigned char bytes[128];
+  template <class T>
+  operator T() const {
+    static_assert(sizeof(T) == sizeof(bytes), "the kernel must take a CUtensorMap");
+    T value;
+    memcpy(&value, bytes, sizeof(bytes));
+    return value;
+  }
+  cudaError_t encode(const void* address, CUtensorMapDataType type, CUtensorMapSwizzle swizzle,
+                     const hone_view& view) {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found;
+#if CUDART_VERSION >= 12050
+    cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                                         cudaEnableDefault, &found);
+#else
+    cudaError_t error =
+        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found);
+#endif
+    if (error != cudaSuccess) return error;
+    if (function == nullptr) return cudaErrorInsufficientDriver;
+    const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+    const CUresult result = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function)(
+        reinterpret_cast<CUtensorMap*>(bytes), type, view.rank, const_cast<void*>(address),
+        view.sizes, view.strides, view.box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
+  }
+};
+)TEXT";
+
 /// Of launchers of programs that have scratch buffers.
 inline constexpr std::string_view kCppScratch = R"TEXT(
 // A temporary, for as long as the stream needs it.

@@ -18,7 +18,8 @@ Result<std::string> export_cupy(const Plan& plan) {
          "device, or by\n"
          "compile_now(). At other sizes than those it was made for, or on an older device, the "
          "reference\n"
-         "runs.\"\"\"\n\nimport struct\nimport threading\n\nimport cupy\nimport numpy\n\n" +
+         "runs.\"\"\"\n\nimport ctypes\nimport struct\nimport threading\n\nimport cupy\nimport "
+         "numpy\n\n" +
          std::string(kPythonCommon) + "\n" + std::string(kCupyRuntime) + "\n\n" + *tables + "\n" +
          fmt::format("{}def {}({}):\n    outputs = _run({}, {})\n    return {}\n", writer.comment(),
                      writer.function(), writer.parameters(), python_tuple(writer.inputs()),

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "candidates/export/python_runtime.h"
 #include "candidates/export/source.h"
@@ -210,6 +211,19 @@ Result<std::string> PythonWriter::program(const Part& part, bool arch_features) 
         arguments.push_back(fmt::format("_Buffer({})", numbers_of.at(argument.buffer)));
       } else if (argument.kind == Argument::Kind::kNumber) {
         arguments.push_back(python_floating(argument.number));
+      } else if (argument.kind == Argument::Kind::kTensorMap) {
+        const Buffer& buffer = *program.find_buffer(argument.buffer);
+        const TensorMap map = spelled_out(argument.tensor_map, buffer);
+        const auto reversed = [&](std::vector<Expr> exprs, const std::string& factor) {
+          std::vector<std::string> texts;
+          for (const Expr& expr : std::views::reverse(exprs)) texts.push_back(spell(expr) + factor);
+          return python_tuple(texts);
+        };
+        arguments.push_back(
+            fmt::format("_TensorMap({}, {}, {}, {}, {}, {})", numbers_of.at(argument.buffer),
+                        static_cast<int>(spec_type(buffer.type)), reversed(map.shape, ""),
+                        reversed(map.strides, fmt::format(" * {}", size_of(buffer.type))),
+                        reversed(map.box, ""), static_cast<int>(spec_swizzle(map.swizzle))));
       } else {
         arguments.push_back(fixed ? python_integer(std::get<std::int64_t>(concrete.args[a]))
                                   : spell(argument.expr));

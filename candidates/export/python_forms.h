@@ -160,12 +160,14 @@ def _launch(launch, function, kinds, buffers, stream):
         _cuda("cuFuncSetAttribute", function, 8, launch.shared)
     values = []
     for kind, argument in zip(kinds, launch.arguments):
-        if isinstance(argument, _Buffer) != (kind == "P"):
-            raise TypeError("a kernel takes a pointer where it is given a number, or the reverse")
+        _check_kind(kind, argument)
         if kind == "P":
             values.append(ctypes.c_uint64(buffers[argument].data_ptr()))
         else:
-            packed = _packed(kind, argument)
+            if kind == "T":
+                packed = argument.encoded(buffers[argument.buffer].data_ptr())
+            else:
+                packed = _packed(kind, argument)
             values.append(ctypes.create_string_buffer(packed, len(packed)))
     parameters = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
     _cuda(
@@ -287,10 +289,12 @@ def _launch(launch, function, kinds, buffers):
         function.max_dynamic_shared_size_bytes = launch.shared
     arguments = []
     for kind, argument in zip(kinds, launch.arguments):
-        if isinstance(argument, _Buffer) != (kind == "P"):
-            raise TypeError("a kernel takes a pointer where it is given a number, or the reverse")
+        _check_kind(kind, argument)
         if kind == "P":
             arguments.append(buffers[argument])
+        elif kind == "T":
+            encoded = argument.encoded(buffers[argument.buffer].data.ptr)
+            arguments.append(numpy.frombuffer(encoded, dtype="V128")[0])
         else:
             packed = _packed(kind, argument)
             dtype = _NUMBERS.get(kind, "<" + kind)

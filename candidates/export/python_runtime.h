@@ -9,7 +9,9 @@ namespace hone::exporting {
 /// has to match, where no compiler converts. Read back from the loaded module.
 inline constexpr std::string_view kSignatures = R"TEXT(
 // What parameters the kernels have, for the launches from Python.
-template <class hone_T> struct hone_kind { static constexpr char hone_value = 'x'; };
+template <class hone_T> struct hone_kind {  // T: a tensor map
+  static constexpr char hone_value = sizeof(hone_T) == 128 && alignof(hone_T) == 64 ? 'T' : 'x';
+};
 template <class hone_T> struct hone_kind<hone_T*> { static constexpr char hone_value = 'P'; };
 template <> struct hone_kind<bool> { static constexpr char hone_value = '?'; };
 template <> struct hone_kind<char> { static constexpr char hone_value = 'b'; };
@@ -65,6 +67,45 @@ def _ceildiv(a, b):
 
 class _Buffer(int):
     """The argument of a kernel that is a buffer: which one. Scratch comes after the caller's."""
+
+
+class _TensorMap:
+    """The argument of a kernel that is a tensor map of a buffer: which one, a CUtensorMapDataType, extents from
+    the innermost dimension out, strides of all others [B], what one copy takes, a CUtensorMapSwizzle."""
+
+    def __init__(self, buffer, type_, sizes, strides, box, swizzle):
+        self.buffer = buffer
+        self._numbers = type_, sizes, strides, box, swizzle
+
+    def encoded(self, address):
+        """The bytes of the CUtensorMap for the buffer's address."""
+        type_, sizes, strides, box, swizzle = self._numbers
+        rank = len(sizes)
+        memory = (ctypes.c_uint64 * 24)()
+        place = -(-ctypes.addressof(memory) // 64) * 64
+        result = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
+            ctypes.c_void_p(place),
+            type_,
+            rank,
+            ctypes.c_void_p(address),
+            (ctypes.c_uint64 * 5)(*sizes),
+            (ctypes.c_uint64 * 4)(*strides),
+            (ctypes.c_uint32 * 5)(*box),
+            (ctypes.c_uint32 * 5)(1, 1, 1, 1, 1),
+            0,  # CU_TENSOR_MAP_INTERLEAVE_NONE
+            swizzle,
+            3,  # CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+            0,  # CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE
+        )
+        if result != 0:
+            raise RuntimeError(f"cuTensorMapEncodeTiled: error {result}")
+        return ctypes.string_at(place, 128)
+
+
+def _check_kind(kind, argument):
+    given = {_Buffer: "P", _TensorMap: "T"}.get(type(argument), "number")
+    if given != (kind if kind in "PT" else "number"):
+        raise TypeError("a kernel takes a pointer where it is given a number, or the reverse")
 
 
 def _packed(kind, value):

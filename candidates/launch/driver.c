@@ -35,6 +35,7 @@ static const struct symbol kSymbols[] = {
     SYMBOL(module_get_function, "cuModuleGetFunction", 0),
     SYMBOL(function_set_attribute, "cuFuncSetAttribute", 0),
     SYMBOL(launch_kernel, "cuLaunchKernel", 0),
+    SYMBOL(tensor_map_encode_tiled, "cuTensorMapEncodeTiled", 1),
     SYMBOL(function_load, "cuFuncLoad", 1),
     SYMBOL(exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", 1),
 };

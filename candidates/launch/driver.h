@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct hone_driver {
   int (*init)(unsigned flags);
@@ -21,6 +22,10 @@ struct hone_driver {
   int (*launch_kernel)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                        void* stream, void** parameters, void** extra);
+  int (*tensor_map_encode_tiled)(void* map, int type, unsigned rank, void* address,
+                                 const uint64_t* sizes, const uint64_t* strides,
+                                 const unsigned* box, const unsigned* steps, int interleave,
+                                 int swizzle, int l2_promotion, int fill);  ///< or null
   int (*function_load)(void* function);     ///< from 12.4 on; else null
   int (*exchange_capture_mode)(int* mode);  ///< or null
   int status;       ///< HONE_LAUNCH_OK, or why none of the above may be called

@@ -20,6 +20,7 @@ struct hone_plan {
 enum {
   MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,  // a CUfunction_attribute
   CAPTURE_MODE_RELAXED = 2,           // a CUstreamCaptureMode
+  L2_PROMOTION_256B = 3,              // a CUtensorMapL2promotion
 };
 #define LAUNCH_PARAM_END ((void*)0)
 #define LAUNCH_PARAM_BUFFER_POINTER ((void*)1)
@@ -121,9 +122,15 @@ int hone_plan_load(const void* bytes, size_t size, int device, hone_plan** plan)
   made->driver = driver;
   made->device = -1;
   const char* wrong = hone_parse_plan(bytes, size, &made->parsed);
-  const int status = wrong != NULL
-                         ? fail(HONE_LAUNCH_BAD_PLAN, "this plan cannot be read: %s", wrong)
-                         : load_on(made, device);
+  int status = HONE_LAUNCH_OK;
+  if (wrong != NULL) {
+    status = fail(HONE_LAUNCH_BAD_PLAN, "this plan cannot be read: %s", wrong);
+  } else if (made->parsed.has_tensor_maps && driver->tensor_map_encode_tiled == NULL) {
+    status = fail(HONE_LAUNCH_NO_DRIVER,
+                  "the NVIDIA driver is too old: it has no cuTensorMapEncodeTiled");
+  } else {
+    status = load_on(made, device);
+  }
   if (status != HONE_LAUNCH_OK) {
     hone_plan_free(made);
     return status;
@@ -164,6 +171,24 @@ static int check_call(const struct hone_parsed_plan* plan, const uint64_t* buffe
   return HONE_LAUNCH_OK;
 }
 
+static uint64_t address_of(const struct hone_pointer* pointer, const uint64_t* buffers,
+                           uint64_t scratch) {
+  return pointer->buffer == HONE_SCRATCH ? scratch + pointer->scratch_offset
+                                         : buffers[pointer->buffer];
+}
+
+static int encode(const struct hone_driver* driver, const struct hone_tensor_map* map,
+                  uint64_t address, unsigned char* place) {
+  static const unsigned steps[5] = {1, 1, 1, 1, 1};
+  _Alignas(64) unsigned char encoded[HONE_TENSOR_MAP_BYTES];
+  const int result = driver->tensor_map_encode_tiled(
+      encoded, (int)map->type, map->rank, (void*)(uintptr_t)address, map->sizes, map->strides,
+      map->box, steps, 0, (int)map->swizzle, L2_PROMOTION_256B, 0);
+  if (result != 0) return driver_failed(driver, result, "cuTensorMapEncodeTiled");
+  memcpy(place, encoded, sizeof encoded);
+  return HONE_LAUNCH_OK;
+}
+
 static int launch_all(const hone_plan* plan, const uint64_t* buffers, uint64_t scratch,
                       void* stream) {
   _Alignas(16) unsigned char parameters[HONE_MOST_PARAMETER_BYTES];
@@ -173,9 +198,14 @@ static int launch_all(const hone_plan* plan, const uint64_t* buffers, uint64_t s
     if (bytes > 0) memcpy(parameters, launch->parameters, bytes);
     for (uint32_t p = 0; p < launch->pointer_count; ++p) {
       const struct hone_pointer* pointer = &launch->pointers[p];
-      const uint64_t address = pointer->buffer == HONE_SCRATCH ? scratch + pointer->scratch_offset
-                                                               : buffers[pointer->buffer];
+      const uint64_t address = address_of(pointer, buffers, scratch);
       memcpy(parameters + pointer->offset, &address, sizeof address);
+    }
+    for (uint32_t m = 0; m < launch->tensor_map_count; ++m) {
+      const struct hone_tensor_map* map = &launch->tensor_maps[m];
+      const int status = encode(plan->driver, map, address_of(&map->place, buffers, scratch),
+                                parameters + map->place.offset);
+      if (status != HONE_LAUNCH_OK) return status;
     }
     void* extra[] = {LAUNCH_PARAM_BUFFER_POINTER, parameters, LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                      LAUNCH_PARAM_END};

@@ -61,7 +61,33 @@ static void expect(struct reader* reader, int holds) {
   if (!holds && reader->error == NULL) reader->error = kOutside;
 }
 
-static void read_launch(struct reader* reader, const struct hone_parsed_plan* plan,
+/// A place for `bytes` of a buffer's making in a launch's parameters.
+static void read_place(struct reader* reader, const struct hone_parsed_plan* plan,
+                       const struct hone_launch* launch, uint32_t bytes,
+                       struct hone_pointer* pointer) {
+  pointer->offset = take_u32(reader);
+  pointer->buffer = take_u32(reader);
+  pointer->scratch_offset = take_u64(reader);
+  expect(reader,
+         launch->parameter_bytes >= bytes && pointer->offset <= launch->parameter_bytes - bytes);
+  if (pointer->buffer == HONE_SCRATCH) {
+    expect(reader, pointer->scratch_offset < plan->scratch_bytes);
+  } else {
+    expect(reader, pointer->buffer < plan->buffer_count && pointer->scratch_offset == 0);
+  }
+}
+
+static void read_tensor_map(struct reader* reader, struct hone_tensor_map* map) {
+  map->type = take_u32(reader);
+  map->swizzle = take_u32(reader);
+  map->rank = take_u32(reader);
+  expect(reader, map->rank >= 1 && map->rank <= 5);
+  for (int i = 0; i < 5; ++i) map->box[i] = take_u32(reader);
+  for (int i = 0; i < 5; ++i) map->sizes[i] = take_u64(reader);
+  for (int i = 0; i < 4; ++i) map->strides[i] = take_u64(reader);
+}
+
+static void read_launch(struct reader* reader, struct hone_parsed_plan* plan,
                         struct hone_launch* launch) {
   static const uint32_t most_grid[3] = {0x7FFFFFFF, 65535, 65535};
   static const uint32_t most_block[3] = {1024, 1024, 64};
@@ -71,6 +97,7 @@ static void read_launch(struct reader* reader, const struct hone_parsed_plan* pl
   launch->shared_bytes = take_u32(reader);
   launch->parameter_bytes = take_u32(reader);
   const uint32_t pointer_count = take_u32(reader);
+  const uint32_t tensor_map_count = take_u32(reader);
   for (int i = 0; i < 3; ++i) {
     expect(reader, launch->grid[i] >= 1 && launch->grid[i] <= most_grid[i]);
     expect(reader, launch->block[i] >= 1 && launch->block[i] <= most_block[i]);
@@ -82,17 +109,16 @@ static void read_launch(struct reader* reader, const struct hone_parsed_plan* pl
   launch->pointers = take_room(reader, pointer_count, 16, sizeof *launch->pointers);
   if (launch->pointers == NULL) return;
   launch->pointer_count = pointer_count;
-  for (uint32_t i = 0; i < pointer_count; ++i) {
-    struct hone_pointer* pointer = &launch->pointers[i];
-    pointer->offset = take_u32(reader);
-    pointer->buffer = take_u32(reader);
-    pointer->scratch_offset = take_u64(reader);
-    expect(reader, launch->parameter_bytes >= 8 && pointer->offset <= launch->parameter_bytes - 8);
-    if (pointer->buffer == HONE_SCRATCH) {
-      expect(reader, pointer->scratch_offset < plan->scratch_bytes);
-    } else {
-      expect(reader, pointer->buffer < plan->buffer_count && pointer->scratch_offset == 0);
-    }
+  for (uint32_t i = 0; i < pointer_count; ++i)
+    read_place(reader, plan, launch, sizeof(uint64_t), &launch->pointers[i]);
+  launch->tensor_maps = take_room(reader, tensor_map_count, 120, sizeof *launch->tensor_maps);
+  if (launch->tensor_maps == NULL) return;
+  launch->tensor_map_count = tensor_map_count;
+  for (uint32_t i = 0; i < tensor_map_count; ++i) {
+    struct hone_tensor_map* map = &launch->tensor_maps[i];
+    read_place(reader, plan, launch, HONE_TENSOR_MAP_BYTES, &map->place);
+    read_tensor_map(reader, map);
+    plan->has_tensor_maps = 1;
   }
   if (reader->error != NULL) return;
   struct hone_kernel* kernel = &plan->kernels[launch->kernel];
@@ -121,7 +147,7 @@ const char* hone_parse_plan(const void* bytes, size_t size, struct hone_parsed_p
     plan->kernels[i].name = take_text(&reader, take_u32(&reader));
     if (reader.error != NULL) return reader.error;
   }
-  plan->launches = take_room(&reader, launch_count, 40, sizeof *plan->launches);
+  plan->launches = take_room(&reader, launch_count, 44, sizeof *plan->launches);
   if (plan->launches == NULL) return reader.error;
   plan->launch_count = launch_count;
   for (uint32_t i = 0; i < launch_count; ++i) {
@@ -135,7 +161,10 @@ const char* hone_parse_plan(const void* bytes, size_t size, struct hone_parsed_p
 
 void hone_forget_plan(struct hone_parsed_plan* plan) {
   for (uint32_t i = 0; i < plan->kernel_count; ++i) free(plan->kernels[i].name);
-  for (uint32_t i = 0; i < plan->launch_count; ++i) free(plan->launches[i].pointers);
+  for (uint32_t i = 0; i < plan->launch_count; ++i) {
+    free(plan->launches[i].pointers);
+    free(plan->launches[i].tensor_maps);
+  }
   free(plan->kernels);
   free(plan->launches);
   free(plan->image);

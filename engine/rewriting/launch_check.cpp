@@ -66,6 +66,13 @@ Result<void> check_argument(const Program& program, const Argument& argument,
     }
     return {};
   }
+  if (argument.kind == Argument::Kind::kTensorMap) {
+    if (type.kind == Type::Kind::kStruct) return {};
+    return invalid(fmt::format(
+        "{}: a tensor map of '{}' is passed to parameter '{}' ({}); the kernel must take a const "
+        "__grid_constant__ CUtensorMap",
+        place, argument.buffer, parameter.name, type.spelling));
+  }
   const std::string shown = argument.kind == Argument::Kind::kExpr
                                 ? argument.expr.text()
                                 : fmt::format("{}", argument.number);

@@ -53,12 +53,15 @@ std::string parameter_text(const KernelParameter& p) {
 class Packer {
  public:
   Packer(const ConcreteProgram& program, const CompiledKernel& kernel,
-         std::span<const std::uint64_t> addresses, std::vector<std::uint8_t>& block)
-      : program_(program), kernel_(kernel), addresses_(addresses), block_(block) {}
+         std::span<const std::uint64_t> addresses, const TensorMapEncoder& encode,
+         std::vector<std::uint8_t>& block)
+      : program_(program), kernel_(kernel), addresses_(addresses), encode_(encode), block_(block) {}
 
   /// Empty when packed, else what is wrong.
   std::string pack(const KernelParameter& p, const ConcreteArgument& argument) {
     if (const auto* buffer = std::get_if<BufferIndex>(&argument)) return pack_buffer(p, *buffer);
+    if (const auto* map = std::get_if<ConcreteTensorMap>(&argument))
+      return pack_tensor_map(p, *map);
     const bool is_int = std::holds_alternative<std::int64_t>(argument);
     const double number =
         is_int ? static_cast<double>(std::get<std::int64_t>(argument)) : std::get<double>(argument);
@@ -103,6 +106,23 @@ class Packer {
     return {};
   }
 
+  std::string pack_tensor_map(const KernelParameter& p, const ConcreteTensorMap& map) {
+    const auto index = static_cast<std::size_t>(map.buffer);
+    if (index >= program_.buffers.size()) return "no such buffer";
+    const ConcreteBuffer& buffer = program_.buffers[index];
+    if (p.kind != KernelParameter::Kind::kBits || p.bytes != kTensorMapBytes ||
+        p.offset % kTensorMapAlignment != 0)
+      return fmt::format(
+          "a tensor map of buffer '{}' is given for {}; the kernel must take a "
+          "const __grid_constant__ CUtensorMap",
+          buffer.name, parameter_text(p));
+    if (addresses_.empty()) return {};
+    const auto bytes = encode_(spec_of(map, buffer.type, addresses_[index]));
+    if (!bytes) return bytes.error().message;
+    std::memcpy(block_.data() + p.offset, bytes->data(), bytes->size());
+    return {};
+  }
+
   std::string pack_integer(const KernelParameter& p, std::int64_t value) {
     if (p.bytes < 8) {
       const std::int64_t low = -(std::int64_t{1} << (8 * p.bytes - 1));
@@ -140,6 +160,7 @@ class Packer {
   const ConcreteProgram& program_;
   const CompiledKernel& kernel_;
   std::span<const std::uint64_t> addresses_;
+  const TensorMapEncoder& encode_;
   std::vector<std::uint8_t>& block_;
 };
 
@@ -148,7 +169,8 @@ class Packer {
 Result<std::vector<std::uint8_t>> pack_arguments(const ConcreteProgram& program,
                                                  std::size_t launch_index,
                                                  const CompiledKernel& kernel,
-                                                 std::span<const std::uint64_t> addresses) {
+                                                 std::span<const std::uint64_t> addresses,
+                                                 const TensorMapEncoder& encode) {
   const auto& launch = program.launches.at(launch_index);
   if (launch.args.size() != kernel.parameters.size()) {
     return invalid(fmt::format("launches[{}].args: kernel '{}' takes {} arguments, {} are given",
@@ -156,7 +178,7 @@ Result<std::vector<std::uint8_t>> pack_arguments(const ConcreteProgram& program,
                                launch.args.size()));
   }
   std::vector<std::uint8_t> block(static_cast<std::size_t>(kernel.parameter_bytes));
-  Packer packer(program, kernel, addresses, block);
+  Packer packer(program, kernel, addresses, encode, block);
   for (std::size_t i = 0; i < launch.args.size(); ++i) {
     const auto& p = kernel.parameters[i];
     if (p.offset < 0 || p.bytes < 0 || p.offset + p.bytes > kernel.parameter_bytes)
@@ -196,7 +218,7 @@ Result<void> check_launches(const ConcreteProgram& program, const CompiledProgra
           fmt::format("{}: {} threads of {} registers each, the device allows {} "
                       "registers per block",
                       where, threads, kernel->resources.registers, limits.registers_per_block));
-    if (auto packed = pack_arguments(program, i, *kernel, {}); !packed)
+    if (auto packed = pack_arguments(program, i, *kernel); !packed)
       return std::unexpected(packed.error());
   }
   return {};

@@ -2,7 +2,9 @@
 // check a launch before anything runs.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -12,11 +14,16 @@
 
 namespace hone {
 
+/// A CUtensorMap as the device takes it.
+using TensorMapEncoder =
+    std::function<Result<std::array<std::uint8_t, kTensorMapBytes>>(const TensorMapSpec&)>;
+
 /// The packed parameter block. `addresses` holds one device address per buffer of the program, or
-/// is empty to check only. Errors (kInvalidInput) name the argument: "launches[0].args[2]: …".
+/// is empty to check only: then no `encode` is needed. Errors (kInvalidInput) name the argument:
+/// "launches[0].args[2]: …".
 [[nodiscard]] Result<std::vector<std::uint8_t>> pack_arguments(
     const ConcreteProgram& program, std::size_t launch_index, const CompiledKernel& kernel,
-    std::span<const std::uint64_t> addresses);
+    std::span<const std::uint64_t> addresses = {}, const TensorMapEncoder& encode = {});
 
 /// What a device accepts at most.
 struct LaunchLimits {

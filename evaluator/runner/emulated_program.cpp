@@ -79,7 +79,8 @@ Result<emulator::LaunchConfig> EmulatedProgram::config(std::size_t index) const 
   const auto& launch = runnable_.program.launches[index];
   const CompiledKernel* kernel = runnable_.compiled.find(launch.kernel);
   if (kernel == nullptr) return invalid(fmt::format("kernel '{}' was not compiled", launch.kernel));
-  auto parameters = pack_arguments(runnable_.program, index, *kernel, addresses_);
+  auto parameters = pack_arguments(runnable_.program, index, *kernel, addresses_,
+                                   emulator::encode_tiled_tensor_map);
   if (!parameters) return std::unexpected(parameters.error());
   emulator::LaunchConfig config;
   config.kernel = kernel->lowered_name;

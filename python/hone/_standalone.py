@@ -63,16 +63,38 @@ class _HoneContext:
         _hone_cuda("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
 
+class _HoneTensorMap:
+    """A CUtensorMap in a kernel's parameters, to be encoded for a buffer's address."""
+
+    def __init__(self, read: Any, words: Any) -> None:
+        """read: as _HoneLaunch has it; words: the parameters, where the driver reads them."""
+        (offset, self.buffer, self.inside), (type_, swizzle, rank), box, numbers = read
+        self._place = ctypes.addressof(words) + offset
+        self._memory = (ctypes.c_uint64 * 24)()
+        self._aligned = -(-ctypes.addressof(self._memory) // 64) * 64
+        extents = (ctypes.c_uint64 * 5)(*numbers[:5]), (ctypes.c_uint64 * 4)(*numbers[5:])
+        steps = (ctypes.c_uint32 * 5)(1, 1, 1, 1, 1)
+        self._first = ctypes.c_void_p(self._aligned), type_, rank
+        # No interleaving, an L2 promotion of 256 bytes, zeros beyond the tensor.
+        self._rest = *extents, (ctypes.c_uint32 * 5)(*box), steps, 0, swizzle, 3, 0
+
+    def encode(self, address: int) -> None:
+        _hone_cuda("cuTensorMapEncodeTiled", *self._first, ctypes.c_void_p(address), *self._rest)
+        ctypes.memmove(self._place, self._aligned, 128)
+
+
 class _HoneLaunch:
     """One launch of a plan, as it is read."""
 
     def __init__(self, take: Any) -> None:
-        self.kernel, *dimensions, size, pointers = take("10I")
+        self.kernel, *dimensions, size, pointers, tensor_maps = take("11I")
         self.dimensions = tuple(dimensions)  # of the grid, of a block, and the shared memory [B]
         self.shared_bytes = self.dimensions[6]
         self.parameters: bytes = take(f"{size}s")[0]
         # Offset in the parameters [B], which buffer, offset in the scratch memory [B].
         self.pointers = [take("2IQ") for _ in range(pointers)]
+        # The same, then type, swizzle, dimensions; box, extents and strides from the innermost out.
+        self.tensor_maps = [(take("2IQ"), take("3I"), take("5I"), take("9Q")) for _ in range(tensor_maps)]
 
 
 class _HoneCall:
@@ -88,6 +110,7 @@ class _HoneCall:
         self.first = function, *map(ctypes.c_uint, launch.dimensions)
         # A pointer's offset is a multiple of its size.
         self.pointers = [(offset // 8, buffer, inside) for offset, buffer, inside in launch.pointers]
+        self.tensor_maps = [_HoneTensorMap(read, self.words) for read in launch.tensor_maps]
 
 
 class _HonePlan:
@@ -116,7 +139,7 @@ class _HonePlan:
             return values
 
         magic, version, _, kernels, launches, scratch, image = take("8s4I2Q")
-        if magic != b"HONEPLAN" or version != 1:
+        if magic != b"HONEPLAN" or version != 2:
             raise RuntimeError("this is no plan that can be read here")
         names = [take(f"{take('I')[0]}s")[0] for _ in range(kernels)]
         listed = [_HoneLaunch(take) for _ in range(launches)]
@@ -180,6 +203,11 @@ class _HonePlan:
                 words = call.words
                 for place, buffer, inside in call.pointers:
                     words[place] = scratch + inside if buffer == self._SCRATCH else addresses[buffer]
+                for tensor_map in call.tensor_maps:
+                    at = tensor_map.buffer
+                    tensor_map.encode(
+                        scratch + tensor_map.inside if at == self._SCRATCH else addresses[at]
+                    )
                 _hone_check(start(*call.first, stream, None, call.extra), "cuLaunchKernel")
 
 

@@ -263,7 +263,7 @@ class GeneratorRewriter final : public Rewriter {
     for (Buffer& buffer : other.buffers) buffer.name = renamed(buffer.name);
     for (Launch& launch : other.launches) {
       for (Argument& argument : launch.args) {
-        if (argument.kind == Argument::Kind::kBuffer) argument.buffer = renamed(argument.buffer);
+        if (!argument.buffer.empty()) argument.buffer = renamed(argument.buffer);
       }
     }
     Lifted lifted;

@@ -217,6 +217,10 @@ namespace {
 void assume_all(const ConcreteProgram& program, const ConcreteLaunch& launch,
                 const syntax::Function& kernel, LiftedLaunch& lifted) {
   for (std::size_t i = 0; i < launch.args.size(); ++i) {
+    if (const auto* map = std::get_if<ConcreteTensorMap>(&launch.args[i])) {
+      lifted.reads.push_back(program.buffers[map->buffer].name);
+      lifted.writes.push_back(program.buffers[map->buffer].name);
+    }
     const auto* buffer = std::get_if<BufferIndex>(&launch.args[i]);
     if (buffer == nullptr) continue;
     const std::string& name = program.buffers[buffer->index].name;

@@ -328,6 +328,8 @@ void Executor::run() {
         buffers[buffer->index] = static_cast<int>(memories.size() - 1);
       }
       value = {Value::Kind::kPointer, uniform(nodes_.integer(0)), buffers[buffer->index], {}};
+    } else if (std::holds_alternative<ConcreteTensorMap>(launch.args[i])) {
+      refuse("bulk copies by a tensor map", parameter.name_range.begin);
     } else if (const auto* whole = std::get_if<std::int64_t>(&launch.args[i])) {
       value = {Value::Kind::kScalar, uniform(nodes_.integer(*whole)), -1, {}};
       value = converted(value, parameter.type, parameter.name_range.begin);

@@ -513,6 +513,14 @@ constexpr std::string_view kCudaStd = R"cuda(
 namespace cuda { namespace std { using namespace ::std; } }
 )cuda";
 
+constexpr std::string_view kCuda = R"cuda(
+#pragma once
+struct alignas(64) CUtensorMap_st {
+  unsigned long long opaque[16];
+};
+typedef struct CUtensorMap_st CUtensorMap;
+)cuda";
+
 constexpr std::string_view kEmpty = "#pragma once\n";
 
 }  // namespace
@@ -531,7 +539,8 @@ const std::vector<VirtualFile>& virtual_headers() {
       {"cooperative_groups/memcpy_async.h", "#pragma once\n#include <cooperative_groups.h>\n"},
       {"cuda_runtime.h", kEmpty},
       {"cuda_runtime_api.h", kEmpty},
-      {"cuda.h", kEmpty},
+      {"cuda.h", kCuda},
+      {"cudaTypedefs.h", kCuda},
       {"device_launch_parameters.h", kEmpty},
       {"device_functions.h", kEmpty},
       {"device_atomic_functions.h", kEmpty},

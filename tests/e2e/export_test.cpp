@@ -120,6 +120,62 @@ __global__ void hone_launch_0(const float* x, float* y, int n) {
 }
 )CU";
 
+/// Tiles come and go by bulk copies through tensor maps: of a buffer as it is, and of one whose
+/// rows are taken two at a time.
+constexpr const char* kTensorMap = R"CU(/* hone {
+  "name": "by tensor maps", "sizes": {"M": 64, "N": 128}, "check_sizes": [{"M": 20, "N": 36}],
+  "buffers": [{"name": "x", "type": "f32", "shape": ["2*M", "N"]},
+              {"name": "y", "type": "f32", "shape": ["M", "N"], "role": "out"}],
+  "launches": [{"kernel": "evens", "grid": ["ceildiv(N,32)", "ceildiv(M,16)"], "block": [128],
+    "args": [{"tensor_map": "x", "shape": ["M", "N"], "strides": ["2*N"], "box": [16, 32],
+              "swizzle": 128},
+             {"tensor_map": "y", "box": [16, 32]}, 2.0]}] }
+*/
+#include <cuda.h>
+__global__ void __launch_bounds__(128) evens(const __grid_constant__ CUtensorMap x,
+                                             const __grid_constant__ CUtensorMap y, float factor) {
+  __shared__ alignas(1024) float from[16 * 32];
+  __shared__ alignas(128) float to[16 * 32];
+  __shared__ alignas(8) unsigned long long full;
+  const unsigned from_at = static_cast<unsigned>(__cvta_generic_to_shared(from)),
+                 to_at = static_cast<unsigned>(__cvta_generic_to_shared(to)),
+                 full_at = static_cast<unsigned>(__cvta_generic_to_shared(&full));
+  const int column = blockIdx.x * 32, row = blockIdx.y * 16;
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(full_at));
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 2048;" ::"r"(full_at));
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3}], [%4];" ::"r"(from_at), "l"(&x), "r"(column), "r"(row), "r"(full_at)
+        : "memory");
+  }
+  __syncthreads();
+  for (unsigned done = 0; !done;) {
+    asm volatile(
+        "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; "
+        "selp.u32 %0, 1, 0, p; }"
+        : "=r"(done)
+        : "r"(full_at)
+        : "memory");
+  }
+  for (int i = threadIdx.x; i < 16 * 32; i += 128) {
+    const int swizzled = i ^ (i / 32 % 8 * 4);  // pieces of 16 bytes within lines of 128
+    to[i] = from[swizzled] * factor + 1.0f;
+  }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
+                     &y),
+                 "r"(column), "r"(row), "r"(to_at)
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;");
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  }
+}
+)CU";
+
 struct Exported {
   std::string name, task_file, database, id;
 };
@@ -166,6 +222,7 @@ class ExportForms : public Export, public ::testing::WithParamInterface<const ch
     const std::string name = GetParam();
     if (name == "half") return kSource + "/tests/golden/vectorize-access/half.cu";
     if (name == "mixed") return folder_.write("mixed.cu", kMixed);
+    if (name == "tensor_map") return folder_.write("tensor_map.cu", kTensorMap);
     if (name == "names") return folder_.write("names.cu", kTakenNames);
     return kSource + "/baselines/" + name + "/" + name + ".cu";
   }
@@ -191,6 +248,16 @@ class ExportForms : public Export, public ::testing::WithParamInterface<const ch
             EXPECT_EQ(launch["args"][a], *value);
           } else if (const auto* number = std::get_if<double>(&argument)) {
             EXPECT_EQ(launch["args"][a], *number);
+          } else if (const auto* map = std::get_if<ConcreteTensorMap>(&argument)) {
+            const auto spec = spec_of(*map, concrete->buffers[map->buffer].type, 0);
+            const auto first = [](const auto& values, int count) {
+              return nlohmann::json(std::vector(values.begin(), values.begin() + count));
+            };
+            EXPECT_EQ(launch["args"][a]["tensor_map"], map->buffer);
+            EXPECT_EQ(launch["args"][a]["numbers"],
+                      nlohmann::json({static_cast<int>(spec.type), first(spec.sizes, spec.rank),
+                                      first(spec.strides, spec.rank - 1),
+                                      first(spec.box, spec.rank), static_cast<int>(spec.swizzle)}));
           } else {
             EXPECT_TRUE(launch["args"][a].contains("buffer"));
           }
@@ -291,7 +358,7 @@ TEST_P(ExportForms, CuAndHppCompileTogether) {
 INSTANTIATE_TEST_SUITE_P(Tasks, ExportForms,
                          ::testing::Values("matmul", "softmax", "attention", "histogram",
                                            "variance", "global_sum", "transpose", "conv3x3", "half",
-                                           "mixed", "names"),
+                                           "mixed", "names", "tensor_map"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_F(Export, TwoFilesMayIncludeTheHeader) {

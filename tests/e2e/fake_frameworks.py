@@ -73,6 +73,14 @@ def raises(kind, function, *arguments):
     raise AssertionError(f"no {kind.__name__}")
 
 
+def argument(value):
+    if isinstance(value, module._Buffer):
+        return {"buffer": int(value)}
+    if isinstance(value, module._TensorMap):
+        return {"tensor_map": value.buffer, "numbers": value._numbers}
+    return value
+
+
 def plan(program, sizes):
     scratch, launches = program.plan(sizes)
     return {
@@ -83,10 +91,7 @@ def plan(program, sizes):
                 "grid": launch.grid,
                 "block": launch.block,
                 "shared": launch.shared,
-                "args": [
-                    {"buffer": int(a)} if isinstance(a, module._Buffer) else a
-                    for a in launch.arguments
-                ],
+                "args": [argument(a) for a in launch.arguments],
             }
             for launch in launches
         ],

@@ -400,6 +400,9 @@ CUresult cuFuncGetAttribute(int* v, CUfunction_attribute a, CUfunction) {
   *v = a == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
   return CUDA_SUCCESS;
 }
+/// The parameters of this thread's last launch of a candidate.
+thread_local std::vector<unsigned char> last_parameters;
+const unsigned char* hone_fake_last_parameters() { return last_parameters.data(); }
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
                         void** params, void** extra) {
@@ -408,7 +411,27 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
   const auto& name = reinterpret_cast<Function*>(f)->name;
   if (helper(name, params)) return CUDA_SUCCESS;
   if (extra == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto* block = static_cast<const unsigned char*>(extra[1]);
+  last_parameters.assign(block, block + *static_cast<const std::size_t*>(extra[3]));
   return candidate(*reinterpret_cast<Function*>(f), static_cast<const unsigned char*>(extra[1]));
+}
+/// The candidates here read no CUtensorMap: the address, then what was asked for, in the clear.
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                void* address, const cuuint64_t* sizes, const cuuint64_t* strides,
+                                const cuuint32_t* box, const cuuint32_t*, CUtensorMapInterleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                                CUtensorMapFloatOOBfill) {
+  if (reinterpret_cast<std::uintptr_t>(map) % 64 != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (reinterpret_cast<std::uintptr_t>(address) % 16 != 0) return CUDA_ERROR_INVALID_VALUE;
+  *map = {};
+  map->opaque[0] = reinterpret_cast<std::uintptr_t>(address);
+  map->opaque[1] = static_cast<cuuint64_t>(type) << 32 | static_cast<cuuint64_t>(swizzle);
+  map->opaque[2] = rank;
+  for (cuuint32_t i = 0; i < rank; ++i) {
+    map->opaque[3 + i] = sizes[i] << 32 | box[i];
+    if (i > 0) map->opaque[8 + i] = strides[i - 1];
+  }
+  return CUDA_SUCCESS;
 }
 CUresult cuStreamCreate(CUstream* s, unsigned) {
   return *s = reinterpret_cast<CUstream>(1), CUDA_SUCCESS;

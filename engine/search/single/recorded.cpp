@@ -75,6 +75,9 @@ void redirect(std::vector<ConcreteLaunch>& launches, int from, int to) {
       if (auto* index = std::get_if<BufferIndex>(&argument);
           index != nullptr && index->index == from) {
         index->index = to;
+      } else if (auto* map = std::get_if<ConcreteTensorMap>(&argument);
+                 map != nullptr && map->buffer == from) {
+        map->buffer = to;
       }
     }
   }

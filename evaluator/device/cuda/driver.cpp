@@ -65,6 +65,7 @@ Result<Driver> load_driver() {
   resolve(handle, HONE_SYMBOL(cuFuncSetAttribute), d.func_set_attribute, missing);
   resolve(handle, HONE_SYMBOL(cuFuncGetAttribute), d.func_get_attribute, missing);
   resolve(handle, HONE_SYMBOL(cuLaunchKernel), d.launch_kernel, missing);
+  resolve(handle, HONE_SYMBOL(cuTensorMapEncodeTiled), d.tensor_map_encode_tiled, not_needed);
   resolve(handle, HONE_SYMBOL(cuStreamCreate), d.stream_create, missing);
   resolve(handle, HONE_SYMBOL(cuStreamSynchronize), d.stream_synchronize, missing);
   resolve(handle, HONE_SYMBOL(cuStreamQuery), d.stream_query, missing);

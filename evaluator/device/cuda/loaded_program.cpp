@@ -3,10 +3,42 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "evaluator/device/arguments.h"
 
 namespace hone::cuda {
+namespace {
+
+// TensorMapSpec has the driver's numbers.
+static_assert(static_cast<int>(TensorMapSpec::Type::kBF16) == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+static_assert(static_cast<int>(TensorMapSpec::Type::kF16) == CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+static_assert(static_cast<int>(TensorMapSpec::Type::kS32) == CU_TENSOR_MAP_DATA_TYPE_INT32);
+static_assert(static_cast<int>(TensorMapSpec::Swizzle::k128B) == CU_TENSOR_MAP_SWIZZLE_128B);
+static_assert(static_cast<int>(TensorMapSpec::Fill::kNan) ==
+              CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA);
+static_assert(sizeof(CUtensorMap) == kTensorMapBytes);
+static_assert(alignof(CUtensorMap) == kTensorMapAlignment);
+
+Result<std::array<std::uint8_t, kTensorMapBytes>> encode(const Gpu& gpu,
+                                                         const TensorMapSpec& spec) {
+  const Driver& d = gpu.driver();
+  if (d.tensor_map_encode_tiled == nullptr)
+    return invalid("the NVIDIA driver is too old for tensor maps (12.0 and newer have them)");
+  CUtensorMap map{};
+  const CUresult r = d.tensor_map_encode_tiled(
+      &map, static_cast<CUtensorMapDataType>(spec.type), static_cast<cuuint32_t>(spec.rank),
+      reinterpret_cast<void*>(spec.address),  // NOLINT(performance-no-int-to-ptr): the device's
+      spec.sizes.data(), spec.strides.data(), spec.box.data(), spec.element_strides.data(),
+      CU_TENSOR_MAP_INTERLEAVE_NONE, static_cast<CUtensorMapSwizzle>(spec.swizzle),
+      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, static_cast<CUtensorMapFloatOOBfill>(spec.fill));
+  if (r != CUDA_SUCCESS) return invalid("cuTensorMapEncodeTiled: " + d.describe(r));
+  std::array<std::uint8_t, kTensorMapBytes> bytes{};
+  std::memcpy(bytes.data(), &map, sizeof map);
+  return bytes;
+}
+
+}  // namespace
 namespace {
 
 constexpr int kDefaultShared = 48 * 1024;  // what needs no opt-in [B]
@@ -72,7 +104,8 @@ Outcome<void> LoadedProgram::bind(const std::vector<std::uint64_t>& addresses) {
   arguments_.clear();
   for (std::size_t i = 0; i < runnable_.program.launches.size(); ++i) {
     const CompiledKernel* kernel = runnable_.compiled.find(runnable_.program.launches[i].kernel);
-    auto packed = pack_arguments(runnable_.program, i, *kernel, addresses);
+    auto packed = pack_arguments(runnable_.program, i, *kernel, addresses,
+                                 [&](const TensorMapSpec& spec) { return encode(gpu_, spec); });
     if (!packed) return std::unexpected(launch_error(packed.error().message));
     arguments_.push_back(std::move(*packed));
   }

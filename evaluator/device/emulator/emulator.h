@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "candidates/result.h"
+#include "candidates/tensor_map.h"
 #include "candidates/verdict.h"
 
 namespace hone::emulator {
@@ -43,21 +44,6 @@ struct Kernel {
   std::array<std::uint32_t, 3> cluster{0, 0, 0};  ///< .reqnctapercluster, 0 when none
 };
 
-/// What cuTensorMapEncodeTiled is told; dimension 0 is the one whose elements are neighbours.
-struct TensorMapSpec {
-  enum class Type { kU8, kU16, kU32, kS32, kU64, kS64, kF16, kF32, kF64, kBF16 };
-  enum class Swizzle { kNone, k32B, k64B, k128B };
-  enum class Fill { kZero, kNan };  ///< of what lies beyond the tensor
-  Type type = Type::kF32;
-  int rank = 1;
-  std::uint64_t address = 0;               ///< global
-  std::array<std::uint64_t, 5> sizes{};    // [elements]
-  std::array<std::uint64_t, 4> strides{};  ///< of dimensions 1 to rank - 1 [B]
-  std::array<std::uint32_t, 5> box{};      // [elements]
-  std::array<std::uint32_t, 5> element_strides{1, 1, 1, 1, 1};
-  Swizzle swizzle = Swizzle::kNone;
-  Fill fill = Fill::kZero;
-};
 /// The 128 bytes to pass as a kernel's __grid_constant__ CUtensorMap, or to put in global memory,
 /// 64-byte aligned. They mean something to the emulator only. kInvalidInput: what the driver would
 /// refuse.

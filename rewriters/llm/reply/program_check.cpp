@@ -47,9 +47,8 @@ Result<void> check_launches(const ModelProgram& model, const Program& program) {
   for (const Buffer& buffer : program.buffers) {
     if (buffer.role != Role::kOut) continue;
     const bool passed = std::ranges::any_of(model.launches, [&](const Launch& launch) {
-      return std::ranges::any_of(launch.args, [&](const Argument& argument) {
-        return argument.kind == Argument::Kind::kBuffer && argument.buffer == buffer.name;
-      });
+      return std::ranges::any_of(
+          launch.args, [&](const Argument& argument) { return argument.gives(buffer.name); });
     });
     if (!passed) {
       return refused(

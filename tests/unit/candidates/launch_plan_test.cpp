@@ -55,6 +55,62 @@ TEST(LaunchPlan, KnownBuffersCountWhereNoneAreGiven) {
   EXPECT_TRUE(read(launches, {known}).has_value());
 }
 
+TEST(LaunchPlan, TensorMaps) {
+  const auto plan = read(R"({"launches": [{"kernel": "a", "grid": [1], "block": [1], "args":
+      [{"tensor_map": "x", "shape": ["N/8", 8], "box": ["N/16", 8], "swizzle": 32},
+       {"tensor_map": "x", "box": 64}]}]})");
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  Program program = make_task().reference;
+  program.launches = *plan->launches;
+  const auto again = program_from_json(nlohmann::json(program));
+  ASSERT_TRUE(again.has_value()) << again.error().message;
+  EXPECT_EQ(*again, program);
+  const auto concrete = instantiate(program, {{"N", 64}});
+  ASSERT_TRUE(concrete.has_value()) << concrete.error().message;
+  const ConcreteTensorMap map{0, {8, 8}, {8}, {4, 8}, 32};
+  EXPECT_EQ(std::get<ConcreteTensorMap>(concrete->launches[0].args[0]), map);
+  EXPECT_EQ(std::get<ConcreteTensorMap>(concrete->launches[0].args[1]).shape,
+            std::vector<std::int64_t>{64});
+  const auto sent = concrete_program_from_json(nlohmann::json(*concrete));
+  ASSERT_TRUE(sent.has_value()) << sent.error().message;
+  EXPECT_EQ(std::get<ConcreteTensorMap>(sent->launches[0].args[0]), map);
+  auto beyond = nlohmann::json(*concrete);
+  beyond["launches"][0]["args"][0]["shape"] = {9, 8};
+  EXPECT_FALSE(concrete_program_from_json(beyond).has_value());
+}
+
+TEST(LaunchPlan, MistakesInTensorMaps) {
+  const auto mistake = [](const std::string& map) {
+    const auto plan = read(
+        (R"({"launches": [{"kernel": "a", "grid": [1], "block": [1], "args": [)" + map + "]}]}")
+            .c_str());
+    if (!plan) return plan.error().message;
+    Program program = make_task().reference;
+    program.launches = *plan->launches;
+    const auto concrete = instantiate(program, {{"N", 64}});
+    return concrete ? std::string() : concrete.error().message;
+  };
+  EXPECT_EQ(mistake(R"({"tensor_map": "x", "box": [64]})"), "");
+  EXPECT_TRUE(mistake(R"({"tensor_map": "z", "box": [64]})")
+                  .starts_with("$.launches[0].args[0].tensor_map: there is no buffer 'z'"));
+  EXPECT_TRUE(mistake(R"({"tensor_map": "x"})").contains("box"));
+  EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": [64], "swizzle": 16})")
+                  .ends_with("swizzle: is 16; must be 0, 32, 64 or 128 bytes"));
+  EXPECT_TRUE(mistake(R"({"tensor_map": "x", "boxes": [64]})").contains("boxes"));
+  EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": [8, 8]})")
+                  .ends_with("box: has 2 entries; the tensor map has 1 dimensions"));
+  EXPECT_TRUE(mistake(R"({"tensor_map": "x", "shape": [8, 8], "strides": [8, 1], "box": [8, 8]})")
+                  .contains("strides: has 2 entries; a tensor map of 2 dimensions has 1"));
+  EXPECT_EQ(mistake(R"({"tensor_map": "x", "shape": [9, 8], "box": [8, 8]})"),
+            "launches[0].args[0]: reaches element 71; buffer 'x' has 64 elements");
+  EXPECT_TRUE(mistake(R"({"tensor_map": "x", "shape": [4, 6], "box": [4, 4]})")
+                  .contains("stride of 24 B in dimension 1 (a multiple of 16"));
+  EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": ["N*8"]})").contains("box of 512"));
+  EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": [64], "swizzle": 128})")
+                  .contains("a swizzle of 128 B takes at most 128"));
+  EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": ["M"]})").contains("unknown name 'M'"));
+}
+
 TEST(LaunchPlan, MistakesHaveTheirPlace) {
   EXPECT_TRUE(error(R"([])").starts_with("$: must be an object"));
   EXPECT_TRUE(error(R"({"launches": {}})").starts_with("$.launches: must be a list"));

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <thread>
 
@@ -105,6 +106,48 @@ TEST_F(Launch, OneCallLaunchesAllInOrder) {
   EXPECT_EQ(std::vector(last.block, last.block + 3), (std::vector<unsigned>{32, 4, 2}));
   EXPECT_EQ(last.shared_bytes, 1024U);
   EXPECT_EQ(last.stream, &stream);
+}
+
+TEST_F(Launch, TensorMapsAreEncodedForTheCallsBuffers) {
+  Plan plan = fourfold();
+  plan.launches.pop_back();
+  PlanLaunch& launch = plan.launches.front();
+  launch.pointers[1] = {.offset = 8, .buffer = 1};
+  launch.parameters.resize(320);
+  TensorMapSpec spec;
+  spec.type = TensorMapSpec::Type::kF16;
+  spec.rank = 2;
+  spec.sizes = {100, 7};
+  spec.strides = {208};
+  spec.box = {64, 4};
+  spec.swizzle = TensorMapSpec::Swizzle::k128B;
+  launch.tensor_maps.push_back({{.offset = 64, .buffer = 1}, spec});
+  launch.tensor_maps.push_back(
+      {{.offset = 192, .buffer = kPlanScratch, .scratch_offset = 128}, spec});
+  ASSERT_EQ(load(to_bytes(plan)), 0) << hone_launch_error();
+  Memory memory;
+  ASSERT_EQ(this->launch(memory), 0) << hone_launch_error();
+  EXPECT_EQ(memory.y[3], 8);
+  const auto* block = fake<const unsigned char*()>("hone_fake_last_parameters")();
+  const auto word = [&](std::size_t offset, std::size_t index) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, block + offset + 8 * index, 8);
+    return value;
+  };
+  EXPECT_EQ(word(64, 0), memory.buffers()[1]);
+  EXPECT_EQ(word(192, 0), memory.scratch_address() + 128);
+  for (const std::size_t offset : {64, 192}) {
+    EXPECT_EQ(word(offset, 1), 6ULL << 32 | 3);
+    EXPECT_EQ(word(offset, 2), 2U);
+    EXPECT_EQ(word(offset, 3), 100ULL << 32 | 64);
+    EXPECT_EQ(word(offset, 4), 7ULL << 32 | 4);
+    EXPECT_EQ(word(offset, 9), 208U);
+  }
+  // A map that would lie beyond the parameters is no plan.
+  launch.tensor_maps[0].place.offset = 256;
+  hone_plan* none = nullptr;
+  const std::string bytes = to_bytes(plan);
+  EXPECT_EQ(hone_plan_load(bytes.data(), bytes.size(), 0, &none), HONE_LAUNCH_BAD_PLAN);
 }
 
 TEST_F(Launch, TheThreadsContextStays) {

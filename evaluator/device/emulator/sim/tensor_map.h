@@ -14,7 +14,6 @@ namespace hone::emulator {
 /// Null when the bytes are no tensor map of ours.
 [[nodiscard]] std::optional<TensorMapSpec> decode_tensor_map(
     const std::array<std::uint8_t, 128>& bytes);
-[[nodiscard]] int element_bytes(TensorMapSpec::Type type);
 
 /// Where byte `offset` of shared memory lies once its 16-byte pieces are
 /// swizzled: the bits that number the 128-byte lines of a pattern are added,
