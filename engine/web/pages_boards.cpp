@@ -128,11 +128,13 @@ std::string board_html(const Board& board) {
          (note.empty() ? "" : fmt::format(R"(<p class="soft">{}</p>)", escape(note)));
 }
 
-/// "modelled · emulated sm_90 · reference 9.55 ms", under a board's title.
-std::string board_facts(const Board& board) {
-  return fmt::format(R"(<p class="facts">{} <span>{}</span> <span>reference {}</span></p>)",
-                     origin_label(board.modelled), escape(board.device_name),
-                     time_text(board.reference_time_us));
+/// "modelled · emulated sm_90 · the reference takes 9.55 ms", under a board's title.
+std::string board_facts(const Board& board, bool with_device) {
+  return fmt::format(
+      R"(<p class="facts">{}{} <span>the reference takes {}</span></p>)",
+      origin_label(board.modelled),
+      with_device ? fmt::format(" <span>{}</span>", escape(board.device_name)) : "",
+      time_text(board.reference_time_us));
 }
 
 constexpr Term kBoardTerms[] = {
@@ -149,8 +151,8 @@ constexpr Term kBoardTerms[] = {
      "How many times as fast as that library's program for the task."},
     {"Of the roof",
      "How near the time is to the shortest one that the device's memory and arithmetic allow. "
-     "Below "
-     "it is what the kernel waits for most, and for how much of its time."},
+     "Below it is what the kernel waits for most, and for how much of its time."},
+    {"DRAM, L1, issue, …", results::kBoundWords},
     {"Max error", "The largest relative difference from the reference's outputs in all checks."},
     {"Math",
      "Which arithmetic it needs: exact (the same bits), reassociate (sums in another order), "
@@ -246,7 +248,7 @@ Answer boards_page(Context& context, const Request& request, const Parts&) {
         if (name.arch != arch) html += fmt::format("<h2>{}</h2>", escape(name.arch));
         arch = name.arch;
         html += fmt::format("<section><h3>{}</h3>{}{}</section>",
-                            task_link(board.task_hash, board.task_name), board_facts(board),
+                            task_link(board.task_hash, board.task_name), board_facts(board, true),
                             board_html(board));
       }
     }
@@ -329,7 +331,7 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
       facts.take();
   if (!data->boards.empty()) html += board_legend();
   for (const Board& board : data->boards) {
-    html += fmt::format("<section><h2>{}</h2>{}{}", escape(board.device_name), board_facts(board),
+    html += fmt::format("<section><h2>{}</h2>{}{}", escape(board.device_name), board_facts(board, false),
                         board_html(board));
     if (std::ssize(board.rows) == filter->limit && filter->limit < 1000)
       html += fmt::format(
@@ -354,7 +356,7 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
   }
   if (data->boards.empty()) html += "<p>Nothing has passed the final stage yet.</p>";
   if (!data->runs.empty())
-    html += "<section><h2>Runs</h2>" + runs_table(data->runs, "The latest runs") + "</section>";
+    html += "<section><h2>The latest runs</h2>" + runs_table(data->runs, "The latest runs", {.caption_unseen = true}, RunsOf::kOneTask) + "</section>";
   html += "<section><h2>Reference</h2>" +
           source_html(context.formatted(task.reference.source), "Source of the reference") +
           "</section>";

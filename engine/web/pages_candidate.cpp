@@ -22,6 +22,12 @@ using results::time_text;
 
 namespace {
 
+/// The device's name, and its architecture where the name does not say it.
+std::string device_in_words(const Provenance& p) {
+  return p.device_name.contains(p.arch) ? p.device_name
+                                        : fmt::format("{} ({})", p.device_name, p.arch);
+}
+
 /// The sentence under the title: what came of it, and on what.
 std::string headline_html(const CandidateData& data) {
   const BoardRow& row = data.row;
@@ -29,12 +35,14 @@ std::string headline_html(const CandidateData& data) {
   const Measurement& m = e.measurement;
   const bool ok = e.verdict == Verdict::kOk;
   std::string out =
-      fmt::format(R"(<p class="facts">{} {} <span>of {}</span> <span>on {} ({})</span></p>)",
+      fmt::format(R"(<p class="facts">{} {} <span>of {}</span> <span>on {}</span></p>)",
                   badge(to_string(e.verdict), ok ? page::Tone::kGood : page::Tone::kBad),
                   origin_label(row.provenance.modelled),
                   task_link(row.candidate.task_hash, row.candidate.task_name),
-                  escape(row.provenance.device_name), escape(row.provenance.arch));
-  if (!ok) return out + (e.detail.empty() ? "" : fmt::format("<p>{}</p>", escape(e.detail)));
+                  escape(device_in_words(row.provenance)));
+  if (!ok)
+    return out + fmt::format("<p>{}</p>", results::in_words(e.verdict)) +
+           (e.detail.empty() ? "" : fmt::format("<p>{}</p>", escape(e.detail)));
   const results::Doubt doubt = results::doubt_of(e);
   return out +
          fmt::format(R"(<p class="headline"><strong>{}</strong>, <strong>{:.2f} times</strong> )"
@@ -79,7 +87,8 @@ std::string numbers_html(const Context& context, const CandidateData& data) {
                                ? fmt::format("{:.1f} %, bound by {}", 100 * m.roof_fraction,
                                              m.bound.empty() ? "nothing known" : m.bound)
                                : "")
-      .text("Largest error", fmt::format("{:.2e}", e.max_rel_error))
+      .text("Largest error",
+            e.max_rel_error == 0 ? "0" : fmt::format("{:.2e}", e.max_rel_error))
       .text("Reference's own error",
             e.reference_error > 0
                 ? fmt::format("{:.2e} against itself in double", e.reference_error)
@@ -104,7 +113,7 @@ constexpr Term kNumberTerms[] = {
      "repeats every check in a fresh process, on further inputs and sizes, and times it again."},
     {"Of the roof",
      "How near the time is to the shortest one that the device's memory and arithmetic allow."},
-    {"bound by", "What the kernel waits for most, and for how much of its time."},
+    {"bound by", results::kBoundWords},
     {"Largest error",
      "The largest relative difference from the reference's outputs in all checks."},
     {"Reference's own error",
@@ -170,7 +179,7 @@ std::string recipe_html(const Recipe& recipe) {
 std::string resources_html(const std::vector<KernelResources>& resources) {
   if (resources.empty()) return "";
   const Column columns[] = {{"Kernel"},         {"Registers", true}, {"Spilled", true},
-                            {"Shared", true},   {"Stack", true},     {"Threads at most", true},
+                            {"Static shared", true},   {"Stack", true},     {"Threads at most", true},
                             {"Occupancy", true}};
   std::vector<std::vector<Cell>> rows;
   for (const KernelResources& r : resources)
@@ -185,7 +194,7 @@ std::string resources_html(const std::vector<KernelResources>& resources) {
          table("What the compiler says", columns, rows, {.caption_unseen = true, .cards = true}) +
          "<p class=\"soft\">Of each kernel, by the compiler. Registers are a thread's. Spilled: "
          "what did "
-         "not fit into them. Shared: static shared memory of a block. Occupancy: the share of the "
+         "not fit into them. Static shared: shared memory of a block that the source declares; a launch may add more. Occupancy: the share of the "
          "threads that a multiprocessor can hold.</p></section>";
 }
 
@@ -203,8 +212,15 @@ std::string roofline_html(const CandidateData& data) {
   if (svg.empty()) return "";
   return fmt::format(
       "<section><h2>Roofline</h2><figure>{}<figcaption class=\"soft\">{}: this "
-      "candidate in red, the reference in grey</figcaption></figure></section>",
+      "candidate in red, the reference in grey. The line is the most that the device allows: its "
+      "slope is the memory's bandwidth, its flat part the arithmetic.</figcaption></figure></section>",
       svg, origin_label(m.modelled));
+}
+
+/// "NVRTC 13.0, driver 580.65, hone 0.1.0, sandbox strict"
+std::string built_by(const Provenance& p) {
+  return fmt::format("{}{}{}, hone {}{}{}", p.toolchain, p.driver.empty() ? "" : ", driver ",
+                     p.driver, p.hone_version, p.sandbox.empty() ? "" : ", sandbox ", p.sandbox);
 }
 
 std::string finals_html(const std::vector<FinalResult>& finals) {
@@ -215,16 +231,11 @@ std::string finals_html(const std::vector<FinalResult>& finals) {
       R"(<section><h2>Final results</h2><p class="soft">What the final stage found on each device.</p>)";
   for (const bool modelled : {false, true}) {
     const Column columns[] = {{"Device"},
-                              {"Architecture"},
-                              {"Times"},
                               {"Verdict", false, true, details},
                               {"Time", true},
                               {"Speedup", true},
                               {results::interval_title(modelled), true, false},
-                              {"Toolchain"},
-                              {"Driver"},
-                              {"Sandbox"},
-                              {"hone"},
+                              {"Built by", false, true, true},
                               {"Found"}};
     std::vector<std::vector<Cell>> rows;
     for (const FinalResult& final : finals) {
@@ -234,17 +245,12 @@ std::string finals_html(const std::vector<FinalResult>& finals) {
       if (p.modelled != modelled) continue;
       const bool ok = e.verdict == Verdict::kOk;
       rows.push_back(
-          {{escape(p.device_name)},
-           {escape(p.arch)},
-           {origin_label(p.modelled)},
+          {{escape(device_in_words(p))},
            {escape(to_string(e.verdict)) + (e.detail.empty() ? "" : ": " + escape(e.detail))},
            ok ? number_cell(time_text(m.time_us), m.time_us) : Cell{},
            ok ? number_cell(fmt::format("{:.3f}x", m.speedup), m.speedup) : Cell{},
            ok ? Cell{fmt::format("{:.3f} to {:.3f}", m.ci95_low, m.ci95_high)} : Cell{},
-           {escape(p.toolchain)},
-           {escape(p.driver)},
-           {escape(p.sandbox)},
-           {escape(p.hone_version)},
+           {escape(built_by(p))},
            {time_html(final.found_at), final.found_at}});
     }
     if (!rows.empty())
@@ -300,8 +306,8 @@ Answer candidate_page(Context& context, const Request& request, const Parts& par
       diff_html(results::side_by_side(before, source), data->before_name, candidate.id,
                 results::why_unlike(candidate.recipe)));
   html += "<section><h2>Recipe</h2>" + recipe_html(candidate.recipe) + "</section>";
-  html += R"(<div class="charts">)" + roofline_html(*data) +
-          resources_html(data->row.evaluation.resources) + "</div>";
+  html += R"(<div class="charts">)" + roofline_html(*data) + "</div>";
+  html += resources_html(data->row.evaluation.resources);
   html += finals_html(data->finals);
   html += provenance_html(*data);
   return render(context, {.title = "Candidate " + candidate.id,

@@ -48,6 +48,11 @@ constexpr Term kJobTerms[] = {
     {"Best",
      "The time of the fastest candidate so far, and how many times as fast as the reference."}};
 
+/// "60s", "200 evaluations"
+std::string budget_words(const Budget& budget) {
+  return budget.text() + (budget.seconds > 0 ? "" : " evaluations");
+}
+
 std::string best_text(const queue::ArchProgress& arch) {
   if (arch.best_time_us <= 0) return "";
   return fmt::format("{} ({:.2f}x)", time_text(arch.best_time_us),
@@ -72,7 +77,7 @@ std::string progress_html(const JobView& job, const queue::ArchProgress& arch) {
   if (all <= 0) return "";
   const std::string label = timed
                                 ? fmt::format("{:.0f} s of {}", std::min(used, all), budget.text())
-                                : fmt::format("{:.0f} of {} evaluations", used, budget.text());
+                                : fmt::format("{:.0f} of {}", used, budget_words(budget));
   return bar_html(used / all, label) + " " + escape(label);
 }
 
@@ -116,7 +121,7 @@ std::vector<Cell> job_cells(const JobView& job) {
        std::string(to_string(status.state))},
       {about ? escape(about->owner) : ""},
       about ? number_cell(fmt::format("{}", about->priority), about->priority) : Cell{},
-      {about ? escape(about->budget.text()) : ""},
+      {about ? escape(budget_words(about->budget)) : ""},
       {searches},
       {best},
       {ago_html(iso_time(job.row.submitted_at)), fmt::format("{}", job.row.submitted_at)}};
@@ -165,15 +170,17 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
   std::string head =
       fmt::format(R"(<p class="facts">{})", state_badge(status.state, !job->unserved.empty()));
   if (about)
-    head += fmt::format(" <span>of {}</span> <span>by {}</span>",
-                        task_link(about->task_hash, about->task), escape(about->owner));
+    head += fmt::format(" <span>of {}</span>{}", task_link(about->task_hash, about->task),
+                        about->owner.empty()
+                            ? ""
+                            : fmt::format(" <span>by {}</span>", escape(about->owner)));
   if (!job->waits.empty()) head += fmt::format(" <span>{}</span>", escape(job->waits));
   head += "</p>";
   Facts facts;
   facts.text("Error", status.error)
       .text("Language model", model_text(status))
       .text("Priority", about ? fmt::format("{}", about->priority) : "")
-      .text("Budget", about ? about->budget.text() : "")
+      .text("Budget", about ? budget_words(about->budget) : "")
       .html("Submitted", ago_html(iso_time(job->row.submitted_at)));
   const Column columns[] = {{"Architecture"},
                             {"Progress", false, false},
@@ -192,7 +199,7 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
         {{escape(arch.arch) +
               (arch.best_time_us > 0 ? " " + origin_label(arch.arch.starts_with("emu:")) : ""),
           arch.arch},
-         {ended ? fmt::format("{:.0f} s", arch.elapsed_s) : progress_html(*job, arch)},
+         {ended ? fmt::format("took {:.0f} s", arch.elapsed_s) : progress_html(*job, arch)},
          number_cell(fmt::format("{}", arch.counts.evaluated()),
                      static_cast<double>(arch.counts.evaluated())),
          arch.reference_time_us > 0
@@ -212,7 +219,7 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
         "</section>";
   if (!runs.empty())
     html += "<section><h2>Runs</h2>" +
-            runs_table(runs, "The job's runs in this database", {.caption_unseen = true}) +
+            runs_table(runs, "The job's runs", {.caption_unseen = true}, RunsOf::kOneTask) +
             "</section>";
   html += "</div>";
   if (!ended) html += cancel_html(context, status.id, error);

@@ -86,7 +86,8 @@ std::string live_html(const RunData& data) {
         "<section><h2>The fastest</h2>" +
         table("The fastest of this run", columns, rows, {.caption_unseen = true, .cards = true}) +
         "<p class=\"soft\">quick: timed once while the search went on. final: checked and timed "
-        "again in a fresh process, on further inputs; only these are on a board.</p></section>";
+        "again in a fresh process, on further inputs; only these are on a board. What went through "
+            "both stages is listed twice.</p></section>";
   if (const std::string said = page::replies_html(data.replies, candidate_link); !said.empty())
     html += "<section><h2>The language model</h2>" + said + "</section>";
   return html + "</div>";
@@ -95,27 +96,30 @@ std::string live_html(const RunData& data) {
 }  // namespace
 
 std::string runs_table(const std::vector<RunRecord>& runs, std::string_view caption,
-                       page::TableStyle style) {
+                       page::TableStyle style, RunsOf of) {
   style.cards = true;
-  const Column columns[] = {{"Run", true},
-                            {"Task"},
-                            {"Status"},
-                            {"Device"},
-                            {"Times"},
-                            {"Began"},
-                            {"Strategy", false, true, false, true},
-                            {"Seed", true, false, false, true}};
+  std::vector<Column> columns = {{"Run", true},
+                                 {"Status"},
+                                 {"Device"},
+                                 {"Times"},
+                                 {"Began"},
+                                 {"Strategy", false, true, false, true},
+                                 {"Seed", true, false, false, true}};
+  if (of == RunsOf::kAnyTask) columns.insert(columns.begin() + 1, {"Task"});
   std::vector<std::vector<Cell>> rows;
-  for (const RunRecord& run : runs)
-    rows.push_back({{link(fmt::format("/runs/{}", run.id), fmt::format("{}", run.id)),
-                     fmt::format("{}", run.id)},
-                    {task_link(run.task_hash, run.task_name), run.task_name},
-                    {page::run_status_html(run.status), run.status},
-                    {escape(run.provenance.device_name)},
-                    {origin_label(run.provenance.modelled)},
-                    {ago_html(run.started_at), run.started_at},
-                    {escape(run.strategy)},
-                    {fmt::format("{}", run.seed)}});
+  for (const RunRecord& run : runs) {
+    auto& cells = rows.emplace_back();
+    cells.push_back({link(fmt::format("/runs/{}", run.id), fmt::format("{}", run.id)),
+                     fmt::format("{}", run.id)});
+    if (of == RunsOf::kAnyTask)
+      cells.push_back({task_link(run.task_hash, run.task_name), run.task_name});
+    cells.push_back({page::run_status_html(run.status), run.status});
+    cells.push_back({escape(run.provenance.device_name)});
+    cells.push_back({origin_label(run.provenance.modelled)});
+    cells.push_back({ago_html(run.started_at), run.started_at});
+    cells.push_back({escape(run.strategy)});
+    cells.push_back({fmt::format("{}", run.seed)});
+  }
   return table(caption, columns, rows, style);
 }
 
@@ -167,7 +171,7 @@ Answer run_page(Context& context, const Request&, const Parts& parts) {
       facts.take() + R"(<p id="live-status" class="soft" role="status" aria-live="polite"></p>)" +
       live_html(*data);
   return render(context,
-                {.title = fmt::format("Run {}", run.id),
+                {.title = fmt::format("Run {} of {}", run.id, run.task_name),
                  .section = "/runs",
                  .html = html,
                  .scripts = {"sort.js", "live.js"},

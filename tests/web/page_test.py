@@ -290,9 +290,9 @@ class Pages(unittest.TestCase):
     def alert(self):
         return self.js("return document.querySelector('[role=alert]')?.textContent ?? ''")
 
-    def submit(self, token, budget="60"):
+    def submit(self, token, budget="60", task=None):
         self.open("/submit")
-        task = (ROOT / "baselines/vector_add/vector_add.cu").read_text()
+        task = task or (ROOT / "baselines/vector_add/vector_add.cu").read_text()
         self.js("document.getElementById('task').value = arguments[0]", task)
         self.one("#archs").send_keys("emu:sm_90")
         self.js("document.getElementById('budget').value = arguments[0]", budget)
@@ -312,6 +312,14 @@ class Pages(unittest.TestCase):
         self.submit(TOKEN, "soon")
         wait_for(lambda: "soon" in self.alert(), 10, "what is wrong with the budget")
         self.assertEqual(len(self.service.json("/api/v1/jobs")["jobs"]), before)
+
+    def test_the_example_of_a_task_is_one(self):
+        self.open("/submit")
+        self.unfold()
+        self.submit(TOKEN, "2", self.js("return document.querySelector('#example code').textContent"))
+        wait_for(lambda: "/jobs/" in self.browser.current_url, 20, "the job's page")
+        wait_for(lambda: "done" in self.live(), 60, "its end")
+        self.assertIn("2 evaluations", self.live())
 
     def test_a_search_is_seen_live(self):
         self.submit(TOKEN, "100")
