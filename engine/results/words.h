@@ -21,7 +21,8 @@ namespace hone::results {
 /// What the names of what bounds a kernel mean: "DRAM", "issue", …
 inline constexpr std::string_view kBoundWords =
     "DRAM, L2, L1 and shared memory: moving bytes. Bank conflicts: threads of a warp that want the "
-    "same bank of shared memory take turns. issue: starting instructions. latency: waiting, with too "
+    "same bank of shared memory take turns. issue: starting instructions. latency: waiting, with "
+    "too "
     "few threads to do something else meanwhile. Other names are those of arithmetic units.";
 
 /// The title of an interval's column: a modelled one says how unlike the sampled blocks are, and

@@ -130,11 +130,10 @@ std::string board_html(const Board& board) {
 
 /// "modelled · emulated sm_90 · the reference takes 9.55 ms", under a board's title.
 std::string board_facts(const Board& board, bool with_device) {
-  return fmt::format(
-      R"(<p class="facts">{}{} <span>the reference takes {}</span></p>)",
-      origin_label(board.modelled),
-      with_device ? fmt::format(" <span>{}</span>", escape(board.device_name)) : "",
-      time_text(board.reference_time_us));
+  return fmt::format(R"(<p class="facts">{}{} <span>the reference takes {}</span></p>)",
+                     origin_label(board.modelled),
+                     with_device ? fmt::format(" <span>{}</span>", escape(board.device_name)) : "",
+                     time_text(board.reference_time_us));
 }
 
 constexpr Term kBoardTerms[] = {
@@ -331,8 +330,8 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
       facts.take();
   if (!data->boards.empty()) html += board_legend();
   for (const Board& board : data->boards) {
-    html += fmt::format("<section><h2>{}</h2>{}{}", escape(board.device_name), board_facts(board, false),
-                        board_html(board));
+    html += fmt::format("<section><h2>{}</h2>{}{}", escape(board.device_name),
+                        board_facts(board, false), board_html(board));
     if (std::ssize(board.rows) == filter->limit && filter->limit < 1000)
       html += fmt::format(
           "<p>{}</p>",
@@ -356,7 +355,9 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
   }
   if (data->boards.empty()) html += "<p>Nothing has passed the final stage yet.</p>";
   if (!data->runs.empty())
-    html += "<section><h2>The latest runs</h2>" + runs_table(data->runs, "The latest runs", {.caption_unseen = true}, RunsOf::kOneTask) + "</section>";
+    html += "<section><h2>The latest runs</h2>" +
+            runs_table(data->runs, "The latest runs", {.caption_unseen = true}, RunsOf::kOneTask) +
+            "</section>";
   html += "<section><h2>Reference</h2>" +
           source_html(context.formatted(task.reference.source), "Source of the reference") +
           "</section>";

@@ -87,8 +87,7 @@ std::string numbers_html(const Context& context, const CandidateData& data) {
                                ? fmt::format("{:.1f} %, bound by {}", 100 * m.roof_fraction,
                                              m.bound.empty() ? "nothing known" : m.bound)
                                : "")
-      .text("Largest error",
-            e.max_rel_error == 0 ? "0" : fmt::format("{:.2e}", e.max_rel_error))
+      .text("Largest error", e.max_rel_error == 0 ? "0" : fmt::format("{:.2e}", e.max_rel_error))
       .text("Reference's own error",
             e.reference_error > 0
                 ? fmt::format("{:.2e} against itself in double", e.reference_error)
@@ -178,9 +177,9 @@ std::string recipe_html(const Recipe& recipe) {
 
 std::string resources_html(const std::vector<KernelResources>& resources) {
   if (resources.empty()) return "";
-  const Column columns[] = {{"Kernel"},         {"Registers", true}, {"Spilled", true},
-                            {"Static shared", true},   {"Stack", true},     {"Threads at most", true},
-                            {"Occupancy", true}};
+  const Column columns[] = {
+      {"Kernel"},      {"Registers", true},       {"Spilled", true},  {"Static shared", true},
+      {"Stack", true}, {"Threads at most", true}, {"Occupancy", true}};
   std::vector<std::vector<Cell>> rows;
   for (const KernelResources& r : resources)
     rows.push_back({{fmt::format(R"(<span class="mono">{}</span>)", escape(r.kernel))},
@@ -194,7 +193,8 @@ std::string resources_html(const std::vector<KernelResources>& resources) {
          table("What the compiler says", columns, rows, {.caption_unseen = true, .cards = true}) +
          "<p class=\"soft\">Of each kernel, by the compiler. Registers are a thread's. Spilled: "
          "what did "
-         "not fit into them. Static shared: shared memory of a block that the source declares; a launch may add more. Occupancy: the share of the "
+         "not fit into them. Static shared: shared memory of a block that the source declares; a "
+         "launch may add more. Occupancy: the share of the "
          "threads that a multiprocessor can hold.</p></section>";
 }
 
@@ -213,7 +213,8 @@ std::string roofline_html(const CandidateData& data) {
   return fmt::format(
       "<section><h2>Roofline</h2><figure>{}<figcaption class=\"soft\">{}: this "
       "candidate in red, the reference in grey. The line is the most that the device allows: its "
-      "slope is the memory's bandwidth, its flat part the arithmetic.</figcaption></figure></section>",
+      "slope is the memory's bandwidth, its flat part the "
+      "arithmetic.</figcaption></figure></section>",
       svg, origin_label(m.modelled));
 }
 
@@ -268,8 +269,10 @@ std::string provenance_html(const CandidateData& data) {
       .html("Program hash",
             fmt::format(R"(<span class="mono">{}</span>)", escape(row.candidate.program_hash)))
       .text("Made by", row.candidate.origin)
-      .html("Derived from",
-            row.candidate.parent.empty() ? "" : candidate_link(row.candidate.parent))
+      .html("Derived from", row.candidate.parent.empty() ? ""
+                            : data.parent_is_here        ? candidate_link(row.candidate.parent)
+                                                  : fmt::format(R"(<span class="mono">{}</span>)",
+                                                                escape(row.candidate.parent)))
       .html("Found", time_html(row.found_at))
       .text("Device", fmt::format("{} ({}, {})", p.device, p.device_name, p.arch))
       .text("Toolchain", p.toolchain)

@@ -170,10 +170,9 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
   std::string head =
       fmt::format(R"(<p class="facts">{})", state_badge(status.state, !job->unserved.empty()));
   if (about)
-    head += fmt::format(" <span>of {}</span>{}", task_link(about->task_hash, about->task),
-                        about->owner.empty()
-                            ? ""
-                            : fmt::format(" <span>by {}</span>", escape(about->owner)));
+    head += fmt::format(
+        " <span>of {}</span>{}", task_link(about->task_hash, about->task),
+        about->owner.empty() ? "" : fmt::format(" <span>by {}</span>", escape(about->owner)));
   if (!job->waits.empty()) head += fmt::format(" <span>{}</span>", escape(job->waits));
   head += "</p>";
   Facts facts;

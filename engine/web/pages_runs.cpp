@@ -29,14 +29,9 @@ constexpr Term kRunTerms[] = {
 
 /// What the verdicts in this run's chart mean.
 std::string verdict_legend(const RunOutline& outline) {
-  std::vector<std::string> names;
   std::vector<Term> terms;
-  names.reserve(outline.verdicts.size());
-  for (const auto& [verdict, count] : outline.verdicts) {
-    if (count == 0) continue;
-    names.emplace_back(to_string(verdict));
-    terms.push_back({names.back(), results::in_words(verdict)});
-  }
+  for (const auto& [verdict, count] : outline.verdicts)
+    if (count > 0) terms.push_back({to_string(verdict), results::in_words(verdict)});
   return legend("What the verdicts mean", terms);
 }
 
@@ -54,8 +49,8 @@ std::string live_html(const RunData& data) {
       .html("Ended", time_html(data.run.ended_at))
       .text("Evaluated", fmt::format("{} candidates in the quick stage, {} in the final stage",
                                      evaluated, data.outline.finals.size()))
-      .html("Best so far", fastest == nullptr
-                               ? escape(best)
+      .html(data.ended() ? "Best" : "Best so far",
+            fastest == nullptr ? escape(best)
                                : candidate_link(fastest->candidate) + " " + escape(best));
   std::string html = fmt::format(
       R"(<div id="live" data-region data-say="{}: {} candidates evaluated, best {}">{}<div class="charts">)",
@@ -64,8 +59,7 @@ std::string live_html(const RunData& data) {
     html += fmt::format(
         "<section><h2>Progress {}</h2><figure>{}<figcaption class=\"soft\">A grey point is a "
         "candidate of the quick stage, the line the best of them so far; a green point went "
-        "through "
-        "the final stage.</figcaption></figure></section>",
+        "through the final stage.</figcaption></figure></section>",
         origin_label(data.run.provenance.modelled), svg);
   if (const std::string svg = page::population_of(data.outline); !svg.empty())
     html += "<section><h2>What became of the candidates</h2><figure>" + svg + "</figure>" +
@@ -79,15 +73,20 @@ std::string live_html(const RunData& data) {
                     {point.final_stage ? "final" : "quick"},
                     {escape(point.origin)},
                     {ago_html(point.found_at), point.found_at}});
-  const Column columns[] = {{"Candidate"}, {"Speedup", true}, {"Time", true}, {"Stage"},
-                            {"By"},        {"Found"}};
+  const Column columns[] = {{"Candidate"},
+                            {"Speedup", true},
+                            {"Time", true},
+                            {"Stage"},
+                            {"By", false, true, false, true},
+                            {"Found", false, true, false, true}};
   if (!rows.empty())
     html +=
         "<section><h2>The fastest</h2>" +
-        table("The fastest of this run", columns, rows, {.caption_unseen = true, .cards = true}) +
-        "<p class=\"soft\">quick: timed once while the search went on. final: checked and timed "
+        table("The fastest of this run", columns, rows, {.caption_unseen = true}) +
+        "<p class=\"soft\">quick: checked and timed while the search went on. final: checked and "
+        "timed "
         "again in a fresh process, on further inputs; only these are on a board. What went through "
-            "both stages is listed twice.</p></section>";
+        "both stages is listed twice.</p></section>";
   if (const std::string said = page::replies_html(data.replies, candidate_link); !said.empty())
     html += "<section><h2>The language model</h2>" + said + "</section>";
   return html + "</div>";

@@ -30,9 +30,10 @@ constexpr const char* kExample = R"(/* hone {
     {"name": "x", "type": "f32", "shape": ["N"]},
     {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
   "launches": [{"kernel": "scale", "grid": ["ceildiv(N,256)"], "block": [256],
-                "args": ["x", "y", "N"]}]
-} */
-__global__ void scale(const float* x, float* y, int N) {
+                "args": ["x", "y", "N"]
+}]
+}
+*/ __global__ void scale(const float* x, float* y, int N) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < N) y[i] = 2.0f * x[i];
 }
@@ -137,7 +138,8 @@ std::string form_html(const ServiceState* state, const Request& request, const F
           : fmt::format(R"(<p class="bad" role="alert">{}</p>)", escape(failure->message)),
       failure != nullptr && failure->status == 401 ? "wrong" : "", escape(request.field("task")),
       archs_html(state, request), search_fields_html(request), -kMostPriority, kMostPriority,
-      escape(priority.empty() ? "0" : priority), -kMostPriority, kMostPriority, llm_html(state, request));
+      escape(priority.empty() ? "0" : priority), -kMostPriority, kMostPriority,
+      llm_html(state, request));
 }
 
 Response form_page(Context& context, const Request& request, const Failure* failure) {

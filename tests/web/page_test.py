@@ -393,11 +393,13 @@ class Pages(unittest.TestCase):
         page = self.browser.current_url
         job = page.rsplit("/", 1)[1]
         run = wait_for(lambda: self.service.json(f"/api/v1/runs?job={job}")["runs"], 30, "its run")[0]["run"]
-        self.open(f"/runs/{run}")
-        self.keeps_what_is_unfolded()
-        self.browser.get(page)
-        self.one("form[action$='/cancel'] button").click()
-        wait_for(lambda: "cancelled" in self.live(), 30, "its end")
+        try:
+            self.open(f"/runs/{run}")
+            self.keeps_what_is_unfolded()
+        finally:  # else it takes the worker from other tests
+            self.browser.get(page)
+            self.one("form[action$='/cancel'] button").click()
+            wait_for(lambda: "cancelled" in self.live(), 30, "its end")
 
     def keeps_what_is_unfolded(self):
         """A page that is brought up to date leaves open, and focused, what its reader has unfolded."""
@@ -451,6 +453,18 @@ class Pages(unittest.TestCase):
                 ActionChains(self.browser, duration=0).send_keys(Keys.TAB * 20).perform()
             left = self.js("return [...window.unreached].filter(e => e.isConnected).map(e => e.outerHTML)")
             self.assertEqual(left, [], f"{name}: the Tab key comes to {controls - len(left)} of {controls}")
+
+    def test_no_link_leads_nowhere(self):
+        links = {}
+        for name, path in self.every_page().items():
+            self.open(path)
+            for link in self.js("return [...document.links].map(a => a.href)"):
+                links.setdefault(link.split("#")[0], name)
+        self.assertGreater(len(links), 30)
+        for link, name in links.items():
+            self.assertTrue(link.startswith(self.service.url), link)
+            with urllib.request.urlopen(link, timeout=20) as answer:  # raises where it is an error
+                self.assertTrue(answer.read(), f"{name}: {link}")
 
     def test_whoever_does_not_see_it_can_use_it(self):
         """By axe-core where its package is installed, and always by what Chromium tells a screen reader."""

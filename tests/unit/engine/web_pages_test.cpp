@@ -77,6 +77,14 @@ TEST_F(FilledWebTest, ACandidateHasItsRecipeAndWhatItChanged) {
   EXPECT_TRUE(has(get("/candidates/" + id('a') + "?against=" + id('b')).body, hash_of('b')));
 }
 
+TEST_F(FilledWebTest, ACandidateLinksToWhatItWasDerivedFromWhereThatIsKept) {
+  EXPECT_FALSE(has(get("/candidates/" + id('a')).body, "/candidates/0123"));
+  CandidateRecord child = candidate(task_, hash_of('d'));
+  child.parent = id('a');
+  ASSERT_TRUE(store_->put(run_, child, timed(2), gpu()));
+  EXPECT_TRUE(has(get("/candidates/" + id('d')).body, "href=\"/candidates/" + id('a') + "\""));
+}
+
 TEST_F(FilledWebTest, ACandidateCanBeDownloaded) {
   const std::string page = get("/candidates/" + id('a')).body;
   for (const char* format : {"cu", "hpp", "torch", "cupy", "json"}) {
