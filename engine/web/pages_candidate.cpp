@@ -74,6 +74,25 @@ std::string runs_html(const Context& context, const std::vector<RunOfCandidate>&
   return out;
 }
 
+constexpr Term kNumberTerms[] = {
+    {"final stage, quick timing",
+     "The quick stage checks and times a candidate once while the search goes on. The final stage "
+     "repeats every check in a fresh process, on further inputs and sizes, and times it again."},
+    {"Of the roof",
+     "How near the time is to the shortest one that the device's memory and arithmetic allow."},
+    {"bound by", results::kBoundWords},
+    {"Largest error",
+     "The largest relative difference from the reference's outputs in all checks."},
+    {"Reference's own error",
+     "The same for the reference, compared with itself computed in double precision."},
+    {"between blocks",
+     "Only some blocks of a launch are modelled. The interval says how unlike they are, and "
+     "nothing "
+     "of how far off the model is."},
+    {"With a warm L2", "Timed again while the inputs that fit into the L2 cache were there."},
+    {"Samples",
+     "How many runs were timed. Pairs taken while the GPU's clocks were down are discarded."}};
+
 std::string numbers_html(const Context& context, const CandidateData& data) {
   const BoardRow& row = data.row;
   const Evaluation& e = row.evaluation;
@@ -105,25 +124,6 @@ std::string numbers_html(const Context& context, const CandidateData& data) {
                     m.clock_mhz > 0 ? fmt::format(", {:.0f} MHz", m.clock_mhz) : ""));
   return facts.take() + legend("What these numbers mean", kNumberTerms);
 }
-
-constexpr Term kNumberTerms[] = {
-    {"final stage, quick timing",
-     "The quick stage checks and times a candidate once while the search goes on. The final stage "
-     "repeats every check in a fresh process, on further inputs and sizes, and times it again."},
-    {"Of the roof",
-     "How near the time is to the shortest one that the device's memory and arithmetic allow."},
-    {"bound by", results::kBoundWords},
-    {"Largest error",
-     "The largest relative difference from the reference's outputs in all checks."},
-    {"Reference's own error",
-     "The same for the reference, compared with itself computed in double precision."},
-    {"between blocks",
-     "Only some blocks of a launch are modelled. The interval says how unlike they are, and "
-     "nothing "
-     "of how far off the model is."},
-    {"With a warm L2", "Timed again while the inputs that fit into the L2 cache were there."},
-    {"Samples",
-     "How many runs were timed. Pairs taken while the GPU's clocks were down are discarded."}};
 
 /// What the formats of a download are for.
 std::string_view meaning_of(ExportFormat format) {

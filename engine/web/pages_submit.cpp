@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kArchField = "arch_";  ///< begins the names of the architectures' boxes
 
 /// A whole task, for who has never seen one.
-constexpr const char* kExample = R"(/* hone {
+constexpr const char* kExample = R"cuda(/* hone {
   "name": "scale",
   "sizes": {"N": 1048576},
   "check_sizes": [{"N": 1000}],
@@ -30,17 +30,16 @@ constexpr const char* kExample = R"(/* hone {
     {"name": "x", "type": "f32", "shape": ["N"]},
     {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
   "launches": [{"kernel": "scale", "grid": ["ceildiv(N,256)"], "block": [256],
-                "args": ["x", "y", "N"]
-}]
-}
-*/ __global__ void scale(const float* x, float* y, int N) {
+                "args": ["x", "y", "N"]}]
+} */
+__global__ void scale(const float* x, float* y, int N) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < N) y[i] = 2.0f * x[i];
 }
-)";
+)cuda";
 
 std::string example_html() {
-  return R"(<details id="example"><summary>What a task looks like</summary>)"
+  return R"html(<details id="example"><summary>What a task looks like</summary>)html"
          "<p>The comment says at which sizes the kernel is timed and at which smaller ones it is "
          "checked, which buffers it has, and how it is launched. <code>hone init kernel.cu</code> "
          "writes the comment for a kernel that has its own main().</p>" +
