@@ -79,14 +79,16 @@ std::string why_unlike(const Recipe& recipe) {
 
 Doubt doubt_of(const Evaluation& evaluation) {
   if (evaluation.verdict != Verdict::kOk) return {};
-  // So begins the note of a result of which something was compared there.
+  // So begin the notes of results of which something was compared there, or nothing after all.
   constexpr std::string_view kCompared = "compared at the timed size: ";
-  if (evaluation.note.contains(kNotComparedAtTimed)) {
-    if (evaluation.note.starts_with(kCompared))
-      return {"partly compared at the timed size",
+  constexpr std::string_view kNothing = "compared at the timed size: 0 elements, by 0 blocks";
+  const std::string& note = evaluation.note;
+  if (note.contains(kNotComparedAtTimed)) {
+    if (note.starts_with(kCompared) && !note.starts_with(kNothing))
+      return {"partly compared at the timed size", "partly compared",
               "At the timed size an output was left out of the comparison with the reference, or "
               "compared at fewer places than planned; the note says why."};
-    return {kNotComparedAtTimed,
+    return {kNotComparedAtTimed, "not compared",
             "At the timed size no output was compared with the reference's; the note says why. The "
             "outputs at the check sizes were."};
   }

@@ -38,6 +38,7 @@ inline constexpr std::string_view kBoundWords =
 /// How a result that is ok was compared with the reference, where a reader must be warned.
 struct Doubt {
   std::string_view badge;     ///< a few words, as commands and pages print them; empty: no doubt
+  std::string_view brief;     ///< the same where many stand below one another, beside a legend
   std::string_view sentence;  ///< what that means
 };
 /// Of outputs at the timed size, which a modelled result may lack; of the final stage.

@@ -54,7 +54,7 @@ std::string candidate_cell(const BoardRow& row) {
     out += fmt::format(R"( <span class="soft">by {}</span>)", escape(candidate.origin));
   if (row.provenance.sandbox == "off") out += " " + badge("sandbox off", page::Tone::kBad);
   if (const results::Doubt doubt = results::doubt_of(row.evaluation); !doubt.badge.empty())
-    out += " " + badge(doubt.badge, page::Tone::kWarn);
+    out += "<br>" + badge(doubt.brief, page::Tone::kWarn);
   std::string more;
   if (recipe.size() > 1) more += fmt::format("<p>{}</p>", escape(recipe_names(recipe)));
   if (!row.evaluation.note.empty()) more += fmt::format("<p>{}</p>", escape(row.evaluation.note));
@@ -158,7 +158,7 @@ constexpr Term kBoardTerms[] = {
      "tf32x3, "
      "tf32 and reduced (fewer bits)."},
     {"Elsewhere", "Its speedup on the service's other devices, or how it failed there."},
-    {"not compared, partly compared at the timed size",
+    {"not compared, partly compared",
      "Its outputs were compared with the reference's at the smaller check sizes. At the size that "
      "is "
      "timed nothing was compared, or less than planned; its note says why."},

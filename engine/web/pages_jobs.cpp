@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "engine/queue/messages.h"
 #include "engine/results/text.h"
@@ -20,7 +21,7 @@ using results::time_text;
 
 namespace {
 
-constexpr int kJobs = 100;
+constexpr int kJobs = 100, kJobRuns = 20;
 constexpr std::array kStates = {JobState::kQueued,    JobState::kAdmitting, JobState::kSearching,
                                 JobState::kFinishing, JobState::kDone,      JobState::kFailed,
                                 JobState::kCancelled};
@@ -149,8 +150,27 @@ std::string candidate_of(const std::vector<RunRecord>& runs, const queue::ArchPr
   return "";
 }
 
+/// Of a job that the queue has forgotten, what the database keeps; nothing: it keeps nothing
+/// either.
+std::optional<Answer> forgotten_job(Context& context, const std::string& id) {
+  const auto runs = context.stores.with(
+      [&](const Store& store) { return store.runs({.job = id, .limit = kJobRuns}); });
+  if (!runs) return context.broken(runs.error());
+  if (runs->empty()) return std::nullopt;
+  return render(
+      context,
+      {.title = "Job " + id,
+       .section = "/jobs",
+       .html = "<p>The queue does not have this job any more. The database keeps "
+               "its runs and their results.</p><section><h2>Runs</h2>" +
+               runs_table(*runs, "The job's runs", {.caption_unseen = true}) + "</section>",
+       .scripts = {"sort.js"}});
+}
+
 Answer job_answer(Context& context, const std::string& id, const std::string& error) {
   const auto job = read_job_view(context, id);
+  if (!job && job.error().status == 404 && context.broker != nullptr)
+    if (auto kept = forgotten_job(context, id)) return std::move(*kept);
   if (!job) return std::unexpected(job.error());
   const queue::JobStatus& status = job->row.status;
   const auto& about = job->row.about;
@@ -158,7 +178,7 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
   std::vector<RunRecord> runs;
   std::vector<std::string> candidates;
   const auto read = context.stores.with([&](const Store& store) -> Result<void> {
-    auto found = store.runs({.job = status.id, .limit = 20});
+    auto found = store.runs({.job = status.id, .limit = kJobRuns});
     if (!found) return std::unexpected(found.error());
     runs = std::move(*found);
     for (const auto& arch : status.archs) candidates.push_back(candidate_of(runs, arch, store));
@@ -220,7 +240,7 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
     html += "<section><h2>Runs</h2>" +
             runs_table(runs, "The job's runs", {.caption_unseen = true}, RunsOf::kOneTask) +
             "</section>";
-  html += "</div>";
+  html += "</div>" + legend("What the states and columns mean", kJobTerms);
   if (!ended) html += cancel_html(context, status.id, error);
   Response response =
       render(context, {.title = "Job " + status.id,

@@ -143,8 +143,8 @@ TEST_F(FilledWebTest, WhatWasNotComparedAtTheTimedSizeIsSaid) {
   EXPECT_FALSE(has(page('c'), kQuick));  // a race: it is not believed anyway
   const std::string task = get("/tasks/" + task_.hash() + "?rows=20").body;
   for (const std::string& board : {get("/").body, task}) {
-    EXPECT_TRUE(has(board, kNot));
-    EXPECT_TRUE(has(board, kPart));
+    EXPECT_TRUE(has(board, badge("not compared")));
+    EXPECT_TRUE(has(board, badge("partly compared")));
     EXPECT_FALSE(has(board, kQuick));  // no board has it
   }
 }

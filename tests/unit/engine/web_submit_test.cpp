@@ -113,6 +113,20 @@ TEST_F(Submit, JobsAreListedByOwnerStateAndTaskAndFoundByTheBeginningOfAnId) {
   EXPECT_GT(job["submitted_at_ms"], 0);
 }
 
+TEST_F(Submit, AJobThatTheQueueHasForgottenStillHasItsRuns) {
+  const std::string id = "6b08b474-2c47a180";
+  ASSERT_TRUE(store_->put_task(task_));
+  const auto run = store_->begin_run(task_.hash(), gpu(), 1, "evolve", id);
+  ASSERT_TRUE(run);
+  start();
+  const auto page = get("/jobs/" + id);
+  EXPECT_EQ(page.status, 200);
+  EXPECT_NE(page.body.find("The queue does not have this job any more"), std::string::npos);
+  EXPECT_NE(page.body.find("href=\"/runs/" + std::to_string(*run)), std::string::npos);
+  EXPECT_EQ(get("/jobs/6b08b474-2c47a181").status, 404);
+  EXPECT_EQ(get("/api/v1/jobs/" + id).status, 404);
+}
+
 TEST_F(Submit, AJobIsCancelledWithTheTokenAndOnlyWhileItRuns) {
   start();
   const std::string id = nlohmann::json::parse(post(task(), with(kToken)).body)["job"];

@@ -28,6 +28,10 @@ TEST(Words, SayHowFarAResultIsToBeDoubted) {
                      "z: too long"))
           .badge,
       "partly compared at the timed size");
+  EXPECT_EQ(doubt_of(noted("compared at the timed size: 0 elements, by 0 blocks drawn, on 1 set of "
+                           "inputs; not compared at the timed size: z: too long"))
+                .badge,
+            "not compared at the timed size");
   Evaluation quick = noted("");
   quick.final_stage = false;
   EXPECT_EQ(doubt_of(quick).badge, "quick stage only");
