@@ -205,7 +205,8 @@ std::string finalists(const Section& section) {
                     {escape(results::recipe_names(c.recipe))}});
   }
   return rows.empty() ? "<p>Nothing passed the final stage.</p>"
-                      : table("What passed the final stage", columns, rows, {.row_header = 1});
+                      : table("What passed the final stage", columns, rows,
+                              {.row_header = 1, .cards = true});
 }
 
 std::string steps(const Recipe& recipe) {
@@ -289,9 +290,9 @@ std::string baselines_html(const Store& store, const Task& task,
                       {escape(b.versions)}});
   }
   const Column columns[] = {{"Baseline"}, {"Device"}, {"Time", true}, {"Precision"}, {"Versions"}};
-  return rows.empty()
-             ? ""
-             : "<section><h2>Baselines</h2>" + table("Measured", columns, rows) + "</section>";
+  return rows.empty() ? ""
+                      : "<section><h2>Baselines</h2>" +
+                            table("Measured", columns, rows, {.cards = true}) + "</section>";
 }
 
 }  // namespace

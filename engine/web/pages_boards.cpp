@@ -339,9 +339,9 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
     if (!board.baselines.empty()) {
       const Column columns[] = {{"Baseline"},
                                 {"Time", true},
-                                {"95 % interval", true, false, false, true},
+                                {"95 % interval", true, false},
                                 {"Precision"},
-                                {"Versions", false, true, true, true}};
+                                {"Versions", false, true, true}};
       std::vector<std::vector<Cell>> rows;
       for (const BaselineTime& b : board.baselines)
         rows.push_back({{escape(b.kind)},
@@ -349,7 +349,7 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
                         {fmt::format("{} to {}", time_text(b.ci95_low), time_text(b.ci95_high))},
                         {escape(b.precision)},
                         {escape(b.versions)}});
-      html += table("What others take on " + board.device_name, columns, rows);
+      html += table("What others take on " + board.device_name, columns, rows, {.cards = true});
     }
     html += "</section>";
   }

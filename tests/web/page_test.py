@@ -316,7 +316,7 @@ class Pages(unittest.TestCase):
     def test_the_example_of_a_task_is_one(self):
         self.open("/submit")
         self.unfold()
-        self.submit(TOKEN, "2", self.js("return document.querySelector('#example code').textContent"))
+        self.submit(TOKEN, "2", self.js("return document.querySelector('#example pre code').textContent"))
         wait_for(lambda: "/jobs/" in self.browser.current_url, 20, "the job's page")
         wait_for(lambda: "done" in self.live(), 60, "its end")
         self.assertIn("2 evaluations", self.live())
