@@ -163,7 +163,9 @@ constexpr Term kBoardTerms[] = {
      "is "
      "timed nothing was compared, or less than planned; its note says why."},
     {"sandbox off",
-     "It was evaluated without the sandbox: what it wrote elsewhere nobody checked."}};
+     "It was evaluated without the sandbox: nothing kept the processes that ran it from the rest "
+     "of "
+     "the machine."}};
 
 std::string board_legend() { return legend("What the columns mean", kBoardTerms); }
 
