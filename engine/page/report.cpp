@@ -241,7 +241,7 @@ std::string section_html(const Store& store, Rewriting& rewriting, const Task& t
       .text("Strategy", fmt::format("{}, seed {}", run.strategy, run.seed))
       .html("Began", time_html(run.started_at))
       .html("Ended", run.ended_at.empty() ? "it is still running" : time_html(run.ended_at))
-      .text("Status", run.status)
+      .html("Status", run_status_html(run.status))
       .text("Built by",
             fmt::format("{}{}{}, hone {}, sandbox {}", p.toolchain,
                         p.driver.empty() ? "" : ", driver ", p.driver, p.hone_version, p.sandbox));

@@ -257,6 +257,7 @@ TEST_F(WebTest, ALongRunsPageAndReportHaveItsFinalStages) {
   const std::string shown = get("/runs/" + std::to_string(run)).body;
   EXPECT_TRUE(has(shown, "100002 candidates in the quick stage, 1 in the final stage"));
   for (const std::string& html : {shown, *report}) {
+    EXPECT_TRUE(has(html, "budget used"));
     EXPECT_TRUE(has(html, "eeeeeeeeeeee: 3.00x, final stage"));
     EXPECT_TRUE(has(html, ">100001<"));
     EXPECT_LT(html.size(), 1'000'000U);
