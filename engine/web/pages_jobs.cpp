@@ -40,10 +40,14 @@ std::string state_badge(JobState state, bool held) {
 
 constexpr Term kJobTerms[] = {
     {"queued", "It waits; what for stands below."},
-    {"admitting", "The reference is compiled, checked and timed, before anything is tried."},
+    {"admitting",
+     "The reference is compiled, checked and timed, before anything is tried. Where no worker "
+     "serves "
+     "the architecture, the job waits for one."},
     {"searching", "Candidates are proposed and evaluated."},
     {"finishing", "The fastest are checked and timed again in fresh processes."},
     {"done, failed, cancelled", "It has ended; of a job that failed the reason stands below."},
+    {"several architectures", "The job's state is that of the search that is furthest behind."},
     {"Priority", "Of jobs that want the same workers, one of a higher priority gets more of them."},
     {"Budget", "How long each search may take, or how many candidates it may evaluate."},
     {"Best",
@@ -111,7 +115,10 @@ std::vector<Cell> job_cells(const JobView& job) {
   for (const auto& arch : status.archs) {
     searches += fmt::format("{}{}: {} evaluated", searches.empty() ? "" : "<br>", escape(arch.arch),
                             arch.counts.evaluated());
-    best += (best.empty() ? "" : "<br>") + escape(best_text(arch));
+    // Of several searches each says whose it is: one without a result has no line.
+    if (const std::string text = best_text(arch); !text.empty())
+      best += fmt::format("{}{}{}", best.empty() ? "" : "<br>",
+                          status.archs.size() > 1 ? escape(arch.arch) + ": " : "", escape(text));
   }
   const std::string waits = job.waits.empty() ? status.error : job.waits;
   return {

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/queue/lead.h"
 #include "engine/web/token.h"
 #include "tests/unit/engine/redis_server.h"
 #include "tests/unit/engine/web_fixture.h"
@@ -222,6 +223,33 @@ TEST_F(Submit, AJobIsCancelledOnItsPage) {
   const auto done = cancel(kToken);
   EXPECT_EQ(done.status, 303);
   EXPECT_EQ(done.get_header_value("Location"), "/jobs/" + id);
+}
+
+TEST_F(Submit, TheBestOfSeveralSearchesSaysWhoseItIs) {
+  start();
+  auto both = task();
+  both["archs"] = {"sm_80", "emu:sm_90"};
+  queue::Lead lead(*broker_);
+  ASSERT_TRUE(lead.take(0).value_or(false));
+  const auto shown = [&](nlohmann::json wanted, const std::string& owner) {
+    wanted["owner"] = owner;  // pages are kept for a second by what they are asked for
+    queue::JobStatus status;
+    status.id = nlohmann::json::parse(post(wanted, with(kToken)).body)["job"];
+    status.state = queue::JobState::kSearching;
+    for (const std::string arch : wanted["archs"]) {
+      queue::ArchProgress& progress = status.archs.emplace_back();
+      progress.arch = arch;
+      if (arch == "sm_80") continue;  // no worker is there
+      progress.reference_time_us = 30;
+      progress.best_time_us = 15;
+    }
+    EXPECT_TRUE(lead.set_status(status));
+    return get("/jobs?owner=" + owner).body;
+  };
+  const std::string one = shown(task(), "ada");
+  EXPECT_NE(one.find(">15.00 us (2.00x)<"), one.npos) << one;
+  const std::string two = shown(both, "bob");
+  EXPECT_NE(two.find(">emu:sm_90: 15.00 us (2.00x)<"), two.npos) << two;
 }
 
 TEST_F(Submit, JobsOnTheirPageAreFiltered) {
