@@ -21,9 +21,9 @@ case "${1:-}" in
       redis-server openssl # the tests start servers of their own, with certificates of their own
       iproute2             # and networks of their own, to cut them
     )
-    # Nice to have: without them there are no fuzz targets, and no test looks at the web page, completes in these shells
-    # or formats the manual.
-    optional=(libclang-rt-19-dev chromium chromium-driver python3-selenium zsh fish groff)
+    # Nice to have: without them there are no fuzz targets, and no test looks at the web page, asks Prometheus, completes in
+    # these shells or formats the manual.
+    optional=(libclang-rt-19-dev chromium chromium-driver python3-selenium prometheus zsh fish groff)
     ;;
   *)
     echo "usage: scripts/setup.sh [tests]" >&2
@@ -71,6 +71,9 @@ fi
 if [ ${#wanted[@]} -gt 0 ] && { [ "$(id -u)" = 0 ] || [ ${#root[@]} -gt 0 ]; }; then
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null 2>&1 ||
     echo "setup: not installed, and not needed: ${wanted[*]}"
+  if [[ " ${wanted[*]} " == *" prometheus "* ]] && [ -d /run/systemd/system ]; then # likewise
+    "${root[@]}" systemctl disable --quiet --now prometheus || true
+  fi
 fi
 
 if [ $need_wheels = 1 ]; then

@@ -87,8 +87,8 @@ std::string board_text(const Board& board) {
     if (row.provenance.sandbox == "off") recipe += "  [sandbox off]";
     if (!board.modelled && row.evaluation.note.starts_with(kNotEmulated))
       recipe += "  [not run on the emulator]";
-    if (row.evaluation.note.contains(kNotComparedAtTimed))
-      recipe += "  [not compared at the timed size]";
+    if (const results::Doubt doubt = results::doubt_of(row.evaluation); !doubt.badge.empty())
+      recipe += fmt::format("  [{}]", doubt.badge);
     std::vector<std::string> cells = {fmt::format("{}", row.rank), row.candidate.id,
                                       format_time(m.time_us), fmt::format("{:.2f}x", m.speedup),
                                       fmt::format("{:.2f} - {:.2f}", m.ci95_low, m.ci95_high)};

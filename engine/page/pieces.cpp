@@ -21,8 +21,9 @@ std::string table(std::string_view caption, std::span<const Column> columns,
     return names.empty() ? "" : fmt::format(R"( class="{}")", names);
   };
   std::string out = fmt::format(
-      R"(<div class="region" role="region" tabindex="0" aria-label="{0}"><table class="sortable"><caption><span{1}>{0}</span></caption><thead><tr>)",
-      escape(caption), style.caption_unseen ? R"( class="unseen")" : "");
+      R"(<div class="region" role="region" tabindex="0" aria-label="{0}"><table class="sortable{2}"><caption><span{1}>{0}</span></caption><thead><tr>)",
+      escape(caption), style.caption_unseen ? R"( class="unseen")" : "",
+      style.cards ? " cards" : "");
   for (const Column& column : columns)
     out += fmt::format(R"(<th scope="col"{}{}>{}</th>)", class_of(column),
                        column.sortable ? " data-sortable" : "", escape(column.title));
@@ -32,9 +33,12 @@ std::string table(std::string_view caption, std::span<const Column> columns,
     for (std::size_t i = 0; i < row.size(); ++i) {
       const bool names_it = i == style.row_header;
       out += fmt::format(
-          "<{}{}{}{}>{}</{}>", names_it ? "th" : "td", names_it ? R"( scope="row")" : "",
+          "<{}{}{}{}{}>{}</{}>", names_it ? "th" : "td", names_it ? R"( scope="row")" : "",
           i < columns.size() ? class_of(columns[i]) : "",
           row[i].sort.empty() ? "" : fmt::format(R"( data-sort="{}")", escape(row[i].sort)),
+          style.cards && i < columns.size()
+              ? fmt::format(R"( data-title="{}")", escape(columns[i].title))
+              : "",
           row[i].html, names_it ? "th" : "td");
     }
     out += "</tr>";
@@ -53,6 +57,13 @@ Facts& Facts::text(std::string_view name, std::string_view value) {
 Facts& Facts::html(std::string_view name, std::string_view html) {
   if (!html.empty()) html_ += fmt::format("<dt>{}</dt><dd>{}</dd>", escape(name), html);
   return *this;
+}
+
+std::string legend(std::string_view summary, std::span<const Term> terms) {
+  Facts facts;
+  for (const Term& term : terms) facts.text(term.word, term.meaning);
+  return fmt::format(R"(<details class="legend"><summary>{}</summary>{}</details>)",
+                     escape(summary), facts.take());
 }
 
 std::string link(std::string_view address, std::string_view text) {
@@ -123,8 +134,17 @@ std::string source_html(const std::string& source, std::string_view label) {
   return out + "</code></pre>";
 }
 
+namespace {
+
+/// Of a diff of which fewer lines are the same nobody reads which line became which.
+constexpr double kLeastSame = 0.2;
+/// One that fits a screen is shown all the same.
+constexpr std::size_t kShortDiff = 24;
+
+}  // namespace
+
 std::string diff_html(const std::vector<results::LinePair>& rows, const std::string& left,
-                      const std::string& right) {
+                      const std::string& right, std::string_view why) {
   int changed = 0;
   std::string body;
   const auto side = [](int number, const std::string& text, const char* of) {
@@ -147,9 +167,15 @@ std::string diff_html(const std::vector<results::LinePair>& rows, const std::str
         side(row.right_no, row.right, same ? "" : " added"));
   }
   if (changed == 0) return "<p>The sources are the same.</p>";
-  return fmt::format(
+  const std::string table = fmt::format(
       R"(<div class="region" role="region" tabindex="0" aria-label="Differences"><table class="diff"><caption><span>{} of {} lines differ</span></caption><thead><tr><th scope="col"><span class="unseen">Line</span></th><th scope="col">{}</th><th scope="col"><span class="unseen">Change</span></th><th scope="col"><span class="unseen">Line</span></th><th scope="col">{}</th></tr></thead><tbody>{}</tbody></table></div>)",
       changed, rows.size(), escape(left), escape(right), body);
+  const double same = 1 - static_cast<double>(changed) / static_cast<double>(rows.size());
+  if (rows.size() <= kShortDiff || same >= kLeastSame) return table;
+  return fmt::format(
+      "<p>Nearly all lines differ ({} of {}), so the comparison is folded.{}{}</p>"
+      "<details><summary>Show both beside each other</summary>{}</details>",
+      changed, rows.size(), why.empty() ? "" : " ", escape(why), table);
 }
 
 }  // namespace hone::page

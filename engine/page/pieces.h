@@ -18,7 +18,7 @@ struct Column {
   bool number = false;
   bool sortable = true;
   bool prose = false;  ///< may be long: breaks into lines
-  bool wide = false;   ///< left out where the screen is narrow
+  bool wide = false;   ///< left out where the screen is narrow, also of cards
 };
 struct Cell {
   std::string html;
@@ -27,6 +27,9 @@ struct Cell {
 struct TableStyle {
   std::size_t row_header = 0;   ///< which cell names a row
   bool caption_unseen = false;  ///< a heading says the same: the caption is for screen readers
+  /// Where the screen is narrow each row is a block of its own, in which every cell stands behind
+  /// its column's title; else columns that are `wide` are left out there.
+  bool cards = false;
 };
 /// In a region of its own that scrolls where it is too wide.
 [[nodiscard]] std::string table(std::string_view caption, std::span<const Column> columns,
@@ -43,6 +46,12 @@ class Facts {
  private:
   std::string html_;
 };
+
+struct Term {
+  std::string_view word, meaning;
+};
+/// What the words of a page mean, folded until somebody asks.
+[[nodiscard]] std::string legend(std::string_view summary, std::span<const Term> terms);
 
 [[nodiscard]] std::string link(std::string_view address, std::string_view text);
 enum class Tone { kPlain, kGood, kBad, kWarn, kBusy };
@@ -62,8 +71,10 @@ enum class Tone { kPlain, kGood, kBad, kWarn, kBusy };
 [[nodiscard]] std::string run_status_html(std::string_view status);
 /// Source with line numbers.
 [[nodiscard]] std::string source_html(const std::string& source, std::string_view label);
-/// Two sources beside each other; `left` and `right` name them.
+/// Two sources beside each other; `left` and `right` name them. Folded where nearly all lines
+/// differ: then `why`, a sentence, says what made them so; empty: nothing is known.
 [[nodiscard]] std::string diff_html(const std::vector<results::LinePair>& rows,
-                                    const std::string& left, const std::string& right);
+                                    const std::string& left, const std::string& right,
+                                    std::string_view why = "");
 
 }  // namespace hone::page

@@ -67,7 +67,7 @@ std::string replies_html(const std::vector<RunReply>& replies,
     rows.push_back(row_of(replies[i], i + 1, candidate_html));
   const std::string caption =
       left_out > 0 ? fmt::format("Its latest {} replies", kMostRows) : "Its replies";
-  return sums(results::model_use(replies)) + table(caption, columns, rows);
+  return sums(results::model_use(replies)) + table(caption, columns, rows, {.cards = true});
 }
 
 }  // namespace hone::page

@@ -169,6 +169,12 @@ std::string candidate_html(const std::string& id) {
   return fmt::format("<span class=\"mono\">{}</span>", escape(id));
 }
 
+/// " not compared at the timed size", beside a candidate's id.
+std::string doubt_html(const Evaluation& evaluation) {
+  const std::string_view words = results::doubt_of(evaluation).badge;
+  return words.empty() ? "" : "<br>" + badge(words, Tone::kWarn);
+}
+
 std::string finalists(const Section& section) {
   const Column columns[] = {{"Rank", true},
                             {"Candidate"},
@@ -187,7 +193,7 @@ std::string finalists(const Section& section) {
     const Measurement& m = e.measurement;
     const CandidateRecord& c = found.row.candidate;
     rows.push_back({number_cell(fmt::format("{}", rows.size() + 1), 0),
-                    {candidate_html(c.id)},
+                    {candidate_html(c.id) + doubt_html(e)},
                     number_cell(time_text(m.time_us), m.time_us),
                     number_cell(fmt::format("{:.3f}x", m.speedup), m.speedup),
                     number_cell(fmt::format("{:.3f} to {:.3f}", m.ci95_low, m.ci95_high), 0),
@@ -199,7 +205,8 @@ std::string finalists(const Section& section) {
                     {escape(results::recipe_names(c.recipe))}});
   }
   return rows.empty() ? "<p>Nothing passed the final stage.</p>"
-                      : table("What passed the final stage", columns, rows, {.row_header = 1});
+                      : table("What passed the final stage", columns, rows,
+                              {.row_header = 1, .cards = true});
 }
 
 std::string steps(const Recipe& recipe) {
@@ -234,7 +241,7 @@ std::string section_html(const Store& store, Rewriting& rewriting, const Task& t
       .text("Strategy", fmt::format("{}, seed {}", run.strategy, run.seed))
       .html("Began", time_html(run.started_at))
       .html("Ended", run.ended_at.empty() ? "it is still running" : time_html(run.ended_at))
-      .text("Status", run.status)
+      .html("Status", run_status_html(run.status))
       .text("Built by",
             fmt::format("{}{}{}, hone {}, sandbox {}", p.toolchain,
                         p.driver.empty() ? "" : ", driver ", p.driver, p.hone_version, p.sandbox));
@@ -263,7 +270,7 @@ std::string section_html(const Store& store, Rewriting& rewriting, const Task& t
   const std::string source = rewriting.formatted(best.program.source);
   html += part("What it changed",
                diff_html(results::side_by_side(rewriting.formatted(task.reference.source), source),
-                         "reference", best.id));
+                         "reference", best.id, results::why_unlike(best.recipe)));
   html += part("Its source", source_html(source, "Best"));
   return html + "</section>";
 }
@@ -283,9 +290,9 @@ std::string baselines_html(const Store& store, const Task& task,
                       {escape(b.versions)}});
   }
   const Column columns[] = {{"Baseline"}, {"Device"}, {"Time", true}, {"Precision"}, {"Versions"}};
-  return rows.empty()
-             ? ""
-             : "<section><h2>Baselines</h2>" + table("Measured", columns, rows) + "</section>";
+  return rows.empty() ? ""
+                      : "<section><h2>Baselines</h2>" +
+                            table("Measured", columns, rows, {.cards = true}) + "</section>";
 }
 
 }  // namespace

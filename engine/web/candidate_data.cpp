@@ -34,6 +34,8 @@ std::expected<CandidateData, Failure> read_candidate(Context& context, const std
     auto finals = store.final_results(data.row.candidate.id);
     if (!finals) return std::unexpected(finals.error());
     data.finals = std::move(*finals);
+    const std::string& parent = data.row.candidate.parent;
+    data.parent_is_here = is_hex_id(parent) && store.find_candidate(parent).has_value();
     auto runs = store.runs_of_candidate(data.row.candidate.id);
     if (!runs) return std::unexpected(runs.error());
     data.runs = std::move(*runs);

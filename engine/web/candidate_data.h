@@ -16,8 +16,9 @@ struct CandidateData {
   Task task;
   std::vector<RunOfCandidate> runs;  ///< that found it, the first one first
   std::vector<FinalResult> finals;
-  std::string before_name;  ///< "reference", or the other candidate's id
-  std::string before;       ///< its source, without a task's comment
+  bool parent_is_here = false;  ///< what it was derived from is in the database
+  std::string before_name;      ///< "reference", or the other candidate's id
+  std::string before;           ///< its source, without a task's comment
   std::optional<results::Roofline> roofline;
 };
 

@@ -52,7 +52,7 @@ Response render(const Context& context, const Page& page) {
 <h1>{0}</h1>
 {5}
 </main>
-<footer class="soft">hone {6}. What is <em>modelled</em> was never measured on a GPU. <a href="/api/v1/openapi.json">The same as JSON</a></footer>
+<footer class="soft">hone {6}. What is <em>modelled</em> was never measured on a GPU. <a href="/api/v1/openapi.json">JSON API (an OpenAPI description)</a></footer>
 </body></html>
 )",
       escape(page.title), asset_address("style.css"), scripts, menu(context, page.section),

@@ -22,11 +22,13 @@ using page::Column;
 using page::diff_html;
 using page::escape;
 using page::Facts;
+using page::legend;
 using page::link;
 using page::number_cell;
 using page::origin_label;
 using page::source_html;
 using page::table;
+using page::Term;
 using page::time_html;
 
 struct Page {

@@ -53,6 +53,8 @@ std::string candidate_cell(const BoardRow& row) {
   if (candidate.origin != "rules" && !recipe.empty())
     out += fmt::format(R"( <span class="soft">by {}</span>)", escape(candidate.origin));
   if (row.provenance.sandbox == "off") out += " " + badge("sandbox off", page::Tone::kBad);
+  if (const results::Doubt doubt = results::doubt_of(row.evaluation); !doubt.badge.empty())
+    out += "<br>" + badge(doubt.brief, page::Tone::kWarn);
   std::string more;
   if (recipe.size() > 1) more += fmt::format("<p>{}</p>", escape(recipe_names(recipe)));
   if (!row.evaluation.note.empty()) more += fmt::format("<p>{}</p>", escape(row.evaluation.note));
@@ -126,22 +128,46 @@ std::string board_html(const Board& board) {
          (note.empty() ? "" : fmt::format(R"(<p class="soft">{}</p>)", escape(note)));
 }
 
-/// "modelled · emulated sm_90 · reference 9.55 ms", under a board's title.
-std::string board_facts(const Board& board) {
-  return fmt::format(R"(<p class="facts">{} <span>{}</span> <span>reference {}</span></p>)",
-                     origin_label(board.modelled), escape(board.device_name),
+/// "modelled · emulated sm_90 · the reference takes 9.55 ms", under a board's title.
+std::string board_facts(const Board& board, bool with_device) {
+  return fmt::format(R"(<p class="facts">{}{} <span>the reference takes {}</span></p>)",
+                     origin_label(board.modelled),
+                     with_device ? fmt::format(" <span>{}</span>", escape(board.device_name)) : "",
                      time_text(board.reference_time_us));
 }
 
-constexpr std::string_view kLegend =
-    R"(<p>The fastest programs that passed all checks, for each task and device.</p>
-<details><summary>What the columns mean</summary><dl>
-<dt>Candidate</dt><dd>The step that made the kernel, and the candidate's id.</dd>
-<dt>Of the roof</dt><dd>How near the time is to what the device's memory and arithmetic allow; below it, what the kernel waits for most, and for how much of its time.</dd>
-<dt>Max error</dt><dd>The largest relative difference from the reference's answers in all checks.</dd>
-<dt>Math</dt><dd>Which arithmetic it was allowed: exact (the same bits), reassociate (sums in another order), tf32x3, tf32 and reduced (fewer bits).</dd>
-<dt>modelled</dt><dd>Predicted by the emulator's time model, never measured on a GPU.</dd></dl></details>
-)";
+constexpr Term kBoardTerms[] = {
+    {"Candidate",
+     "A program that hone found: the step that made its kernel, and its id. Behind \"N steps\" are "
+     "all of its steps."},
+    {"modelled, measured",
+     "Modelled times are predicted by an emulator's time model and were never measured on a GPU. "
+     "Measured ones are medians of runs on a GPU. The two are never on one board."},
+    {"Speedup",
+     "How many times as fast as the reference, which is the program that was submitted. Below a "
+     "measured one is its 95 % confidence interval."},
+    {"x torch eager, x cublas, …",
+     "How many times as fast as that library's program for the task."},
+    {"Of the roof",
+     "How near the time is to the shortest one that the device's memory and arithmetic allow. "
+     "Below it is what the kernel waits for most, and for how much of its time."},
+    {"DRAM, L1, issue, …", results::kBoundWords},
+    {"Max error", "The largest relative difference from the reference's outputs in all checks."},
+    {"Math",
+     "Which arithmetic it needs: exact (the same bits), reassociate (sums in another order), "
+     "tf32x3, "
+     "tf32 and reduced (fewer bits)."},
+    {"Elsewhere", "Its speedup on the service's other devices, or how it failed there."},
+    {"not compared, partly compared",
+     "Its outputs were compared with the reference's at the smaller check sizes. At the size that "
+     "is "
+     "timed nothing was compared, or less than planned; its note says why."},
+    {"sandbox off",
+     "It was evaluated without the sandbox: nothing kept the processes that ran it from the rest "
+     "of "
+     "the machine."}};
+
+std::string board_legend() { return legend("What the columns mean", kBoardTerms); }
 
 std::string options_html(const std::set<std::string>& values, const std::string& chosen) {
   std::string out = R"(<option value="">all</option>)";
@@ -167,6 +193,14 @@ std::string filters_html(const std::vector<BoardName>& all, const BoardFilter& f
 <button type="submit">Show</button></form>)",
       escape(filter.task), options_html(archs, filter.arch), options_html(devices, filter.device),
       chosen(false), chosen(true));
+}
+
+/// "M = 33, N = 65"
+std::string sizes_in_words(const Bindings& sizes) {
+  std::string out;
+  for (const auto& [name, value] : sizes)
+    out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", name, value);
+  return out;
 }
 
 std::string page_address(const Request& request, std::int64_t offset) {
@@ -195,7 +229,9 @@ Answer boards_page(Context& context, const Request& request, const Parts&) {
     for (BoardName& name : *wanted)
       if (seen.emplace(name.arch, name.task_hash, name.device_name, name.modelled).second)
         names.push_back(std::move(name));
-    std::string html = std::string(kLegend) + filters_html(*all, *filter);
+    std::string html =
+        "<p>The fastest programs that passed all checks, a board for each task and device.</p>" +
+        board_legend() + filters_html(*all, *filter);
     std::string arch;
     const auto first = std::min(static_cast<std::size_t>(*offset), names.size());
     const auto last = std::min(first + kBoardsPerPage, names.size());
@@ -213,7 +249,7 @@ Answer boards_page(Context& context, const Request& request, const Parts&) {
         if (name.arch != arch) html += fmt::format("<h2>{}</h2>", escape(name.arch));
         arch = name.arch;
         html += fmt::format("<section><h3>{}</h3>{}{}</section>",
-                            task_link(board.task_hash, board.task_name), board_facts(board),
+                            task_link(board.task_hash, board.task_name), board_facts(board, true),
                             board_html(board));
       }
     }
@@ -269,9 +305,10 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
   if (!data) return context.broken(data.error());
   const Task& task = data->task;
 
-  std::string sizes, buffers;
-  for (const auto& [name, value] : task.sizes)
-    sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", name, value);
+  std::string checked, buffers;
+  const std::string sizes = sizes_in_words(task.sizes);
+  for (const Bindings& check : task.check_sizes)
+    checked += (checked.empty() ? "" : "; ") + sizes_in_words(check);
   for (const Buffer& buffer : task.reference.buffers) {
     std::string shape;
     for (const Expr& extent : buffer.shape)
@@ -280,16 +317,23 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
                            buffer.name, shape, to_string(buffer.role));
   }
   Facts facts;
-  facts.html("Hash", fmt::format(R"(<span class="mono">{}</span>)", escape(data->hash)))
+  facts.html("Id", fmt::format(R"(<span class="mono">{}</span>)", escape(data->hash)))
       .text("Timed at", sizes)
+      .text("Checked at", checked)
       .text("Buffers", buffers)
-      .text("Arithmetic", to_string(task.math))
+      .text("Arithmetic allowed",
+            fmt::format("{}: {}", to_string(task.math), results::in_words(task.math)))
       .text("Tolerance",
             fmt::format("{:g} relative, {:g} absolute", task.tolerance.rtol, task.tolerance.atol));
-  std::string html = facts.take();
+  std::string html =
+      "<p>A task is a reference program, the sizes at which it is timed, and how far a faster "
+      "program's "
+      "outputs may differ.</p>" +
+      facts.take();
+  if (!data->boards.empty()) html += board_legend();
   for (const Board& board : data->boards) {
-    html += fmt::format("<section><h2>{}</h2>{}{}", escape(board.device_name), board_facts(board),
-                        board_html(board));
+    html += fmt::format("<section><h2>{}</h2>{}{}", escape(board.device_name),
+                        board_facts(board, false), board_html(board));
     if (std::ssize(board.rows) == filter->limit && filter->limit < 1000)
       html += fmt::format(
           "<p>{}</p>",
@@ -297,9 +341,9 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
     if (!board.baselines.empty()) {
       const Column columns[] = {{"Baseline"},
                                 {"Time", true},
-                                {"95 % interval", true, false, false, true},
+                                {"95 % interval", true, false},
                                 {"Precision"},
-                                {"Versions", false, true, true, true}};
+                                {"Versions", false, true, true}};
       std::vector<std::vector<Cell>> rows;
       for (const BaselineTime& b : board.baselines)
         rows.push_back({{escape(b.kind)},
@@ -307,13 +351,15 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
                         {fmt::format("{} to {}", time_text(b.ci95_low), time_text(b.ci95_high))},
                         {escape(b.precision)},
                         {escape(b.versions)}});
-      html += table("What others take on " + board.device_name, columns, rows);
+      html += table("What others take on " + board.device_name, columns, rows, {.cards = true});
     }
     html += "</section>";
   }
   if (data->boards.empty()) html += "<p>Nothing has passed the final stage yet.</p>";
   if (!data->runs.empty())
-    html += "<section><h2>Runs</h2>" + runs_table(data->runs, "The latest runs") + "</section>";
+    html += "<section><h2>The latest runs</h2>" +
+            runs_table(data->runs, "The latest runs", {.caption_unseen = true}, RunsOf::kOneTask) +
+            "</section>";
   html += "<section><h2>Reference</h2>" +
           source_html(context.formatted(task.reference.source), "Source of the reference") +
           "</section>";

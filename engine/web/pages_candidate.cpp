@@ -22,6 +22,12 @@ using results::time_text;
 
 namespace {
 
+/// The device's name, and its architecture where the name does not say it.
+std::string device_in_words(const Provenance& p) {
+  return p.device_name.contains(p.arch) ? p.device_name
+                                        : fmt::format("{} ({})", p.device_name, p.arch);
+}
+
 /// The sentence under the title: what came of it, and on what.
 std::string headline_html(const CandidateData& data) {
   const BoardRow& row = data.row;
@@ -29,16 +35,22 @@ std::string headline_html(const CandidateData& data) {
   const Measurement& m = e.measurement;
   const bool ok = e.verdict == Verdict::kOk;
   std::string out =
-      fmt::format(R"(<p class="facts">{} {} <span>of {}</span> <span>on {} ({})</span></p>)",
+      fmt::format(R"(<p class="facts">{} {} <span>of {}</span> <span>on {}</span></p>)",
                   badge(to_string(e.verdict), ok ? page::Tone::kGood : page::Tone::kBad),
                   origin_label(row.provenance.modelled),
                   task_link(row.candidate.task_hash, row.candidate.task_name),
-                  escape(row.provenance.device_name), escape(row.provenance.arch));
-  if (!ok) return out + (e.detail.empty() ? "" : fmt::format("<p>{}</p>", escape(e.detail)));
+                  escape(device_in_words(row.provenance)));
+  if (!ok)
+    return out + fmt::format("<p>{}</p>", results::in_words(e.verdict)) +
+           (e.detail.empty() ? "" : fmt::format("<p>{}</p>", escape(e.detail)));
+  const results::Doubt doubt = results::doubt_of(e);
   return out +
          fmt::format(R"(<p class="headline"><strong>{}</strong>, <strong>{:.2f} times</strong> )"
                      R"(as fast as the reference ({})</p>)",
-                     time_text(m.time_us), m.speedup, time_text(m.reference_time_us));
+                     time_text(m.time_us), m.speedup, time_text(m.reference_time_us)) +
+         (doubt.badge.empty() ? ""
+                              : fmt::format("<p>{} {}</p>", badge(doubt.badge, page::Tone::kWarn),
+                                            escape(doubt.sentence)));
 }
 
 std::string interval_text(const Evaluation& e) {
@@ -62,6 +74,25 @@ std::string runs_html(const Context& context, const std::vector<RunOfCandidate>&
   return out;
 }
 
+constexpr Term kNumberTerms[] = {
+    {"final stage, quick timing",
+     "The quick stage checks and times a candidate once while the search goes on. The final stage "
+     "repeats every check in a fresh process, on further inputs and sizes, and times it again."},
+    {"Of the roof",
+     "How near the time is to the shortest one that the device's memory and arithmetic allow."},
+    {"bound by", results::kBoundWords},
+    {"Largest error",
+     "The largest relative difference from the reference's outputs in all checks."},
+    {"Reference's own error",
+     "The same for the reference, compared with itself computed in double precision."},
+    {"between blocks",
+     "Only some blocks of a launch are modelled. The interval says how unlike they are, and "
+     "nothing "
+     "of how far off the model is."},
+    {"With a warm L2", "Timed again while the inputs that fit into the L2 cache were there."},
+    {"Samples",
+     "How many runs were timed. Pairs taken while the GPU's clocks were down are discarded."}};
+
 std::string numbers_html(const Context& context, const CandidateData& data) {
   const BoardRow& row = data.row;
   const Evaluation& e = row.evaluation;
@@ -75,12 +106,12 @@ std::string numbers_html(const Context& context, const CandidateData& data) {
                                ? fmt::format("{:.1f} %, bound by {}", 100 * m.roof_fraction,
                                              m.bound.empty() ? "nothing known" : m.bound)
                                : "")
-      .text("Largest error", fmt::format("{:.2e}", e.max_rel_error))
+      .text("Largest error", e.max_rel_error == 0 ? "0" : fmt::format("{:.2e}", e.max_rel_error))
       .text("Reference's own error",
             e.reference_error > 0
                 ? fmt::format("{:.2e} against itself in double", e.reference_error)
                 : "")
-      .text("Arithmetic", to_string(row.evaluation.math));
+      .text("Arithmetic", fmt::format("{}: {}", to_string(e.math), results::in_words(e.math)));
   if (m.warm_time_us > 0)
     facts.text("With a warm L2",
                fmt::format("{}; the reference takes {}", time_text(m.warm_time_us),
@@ -91,7 +122,24 @@ std::string numbers_html(const Context& context, const CandidateData& data) {
         fmt::format("{} and {} of the reference, {} outliers, {} pairs discarded{}",
                     m.samples_us.size(), m.reference_samples_us.size(), m.outliers, m.discarded,
                     m.clock_mhz > 0 ? fmt::format(", {:.0f} MHz", m.clock_mhz) : ""));
-  return facts.take();
+  return facts.take() + legend("What these numbers mean", kNumberTerms);
+}
+
+/// What the formats of a download are for.
+std::string_view meaning_of(ExportFormat format) {
+  switch (format) {
+    case ExportFormat::kCu:
+      return "kernels and a launcher in CUDA C++";
+    case ExportFormat::kHpp:
+      return "the same as a header";
+    case ExportFormat::kTorch:
+      return "a Python module for PyTorch";
+    case ExportFormat::kCupy:
+      return "a Python module for CuPy";
+    case ExportFormat::kJson:
+      return "all that is known";
+  }
+  return "";
 }
 
 /// The kernel, and what it can be taken away as.
@@ -99,8 +147,10 @@ std::string source_section(const CandidateData& data, const std::string& source)
   std::string exports;
   for (const ExportFormatName& format : export_formats())
     if (data.row.evaluation.verdict == Verdict::kOk || format.format == ExportFormat::kJson)
-      exports += fmt::format(R"(<a href="/api/v1/candidates/{}/export?format={}">{}</a> )",
-                             url_part(data.row.candidate.id), format.name, format.name);
+      exports += fmt::format(
+          R"({}<span><a href="/api/v1/candidates/{}/export?format={}">{}</a> ({})</span>)",
+          exports.empty() ? "" : " ", url_part(data.row.candidate.id), format.name, format.name,
+          meaning_of(format.format));
   return fmt::format(
       R"(<section id="source" data-copy><h2>Source</h2>{}{}</section>)",
       exports.empty() ? "" : fmt::format(R"(<p class="facts">Download as {}</p>)", exports),
@@ -109,7 +159,8 @@ std::string source_section(const CandidateData& data, const std::string& source)
 
 std::string recipe_html(const Recipe& recipe) {
   if (recipe.empty()) return "<p>No steps: it was not made by rules.</p>";
-  std::string out = R"(<ol class="recipe">)";
+  std::string out =
+      R"(<p class="soft">The steps from the reference to this candidate, in their order: what each does, and where in the program.</p><ol class="recipe">)";
   for (const Step& step : recipe) {
     std::string params;
     for (const auto& [name, value] : step.params)
@@ -126,9 +177,9 @@ std::string recipe_html(const Recipe& recipe) {
 
 std::string resources_html(const std::vector<KernelResources>& resources) {
   if (resources.empty()) return "";
-  const Column columns[] = {{"Kernel"},         {"Registers", true}, {"Spilled", true},
-                            {"Shared", true},   {"Stack", true},     {"Threads at most", true},
-                            {"Occupancy", true}};
+  const Column columns[] = {
+      {"Kernel"},      {"Registers", true},       {"Spilled", true},  {"Static shared", true},
+      {"Stack", true}, {"Threads at most", true}, {"Occupancy", true}};
   std::vector<std::vector<Cell>> rows;
   for (const KernelResources& r : resources)
     rows.push_back({{fmt::format(R"(<span class="mono">{}</span>)", escape(r.kernel))},
@@ -139,7 +190,12 @@ std::string resources_html(const std::vector<KernelResources>& resources) {
                     number_cell(fmt::format("{}", r.max_threads), r.max_threads),
                     number_cell(fmt::format("{:.0f} %", 100 * r.occupancy), r.occupancy)});
   return "<section><h2>Resources</h2>" +
-         table("What the compiler says", columns, rows, {.caption_unseen = true}) + "</section>";
+         table("What the compiler says", columns, rows, {.caption_unseen = true, .cards = true}) +
+         "<p class=\"soft\">Of each kernel, by the compiler. Registers are a thread's. Spilled: "
+         "what did "
+         "not fit into them. Static shared: shared memory of a block that the source declares; a "
+         "launch may add more. Occupancy: the share of the "
+         "threads that a multiprocessor can hold.</p></section>";
 }
 
 std::string roofline_html(const CandidateData& data) {
@@ -156,27 +212,31 @@ std::string roofline_html(const CandidateData& data) {
   if (svg.empty()) return "";
   return fmt::format(
       "<section><h2>Roofline</h2><figure>{}<figcaption class=\"soft\">{}: this "
-      "candidate in red, the reference in grey</figcaption></figure></section>",
+      "candidate in red, the reference in grey. The line is the most that the device allows: its "
+      "slope is the memory's bandwidth, its flat part the "
+      "arithmetic.</figcaption></figure></section>",
       svg, origin_label(m.modelled));
+}
+
+/// "NVRTC 13.0, driver 580.65, hone 0.1.0, sandbox strict"
+std::string built_by(const Provenance& p) {
+  return fmt::format("{}{}{}, hone {}{}{}", p.toolchain, p.driver.empty() ? "" : ", driver ",
+                     p.driver, p.hone_version, p.sandbox.empty() ? "" : ", sandbox ", p.sandbox);
 }
 
 std::string finals_html(const std::vector<FinalResult>& finals) {
   if (finals.empty()) return "";
   const bool details = std::ranges::any_of(
       finals, [](const FinalResult& final) { return !final.evaluation.detail.empty(); });
-  std::string out = "<section><h2>Final results</h2>";
+  std::string out =
+      R"(<section><h2>Final results</h2><p class="soft">What the final stage found on each device.</p>)";
   for (const bool modelled : {false, true}) {
     const Column columns[] = {{"Device"},
-                              {"Architecture"},
-                              {"Times"},
                               {"Verdict", false, true, details},
                               {"Time", true},
                               {"Speedup", true},
                               {results::interval_title(modelled), true, false},
-                              {"Toolchain"},
-                              {"Driver"},
-                              {"Sandbox"},
-                              {"hone"},
+                              {"Built by", false, true, true},
                               {"Found"}};
     std::vector<std::vector<Cell>> rows;
     for (const FinalResult& final : finals) {
@@ -186,21 +246,17 @@ std::string finals_html(const std::vector<FinalResult>& finals) {
       if (p.modelled != modelled) continue;
       const bool ok = e.verdict == Verdict::kOk;
       rows.push_back(
-          {{escape(p.device_name)},
-           {escape(p.arch)},
-           {origin_label(p.modelled)},
+          {{escape(device_in_words(p))},
            {escape(to_string(e.verdict)) + (e.detail.empty() ? "" : ": " + escape(e.detail))},
            ok ? number_cell(time_text(m.time_us), m.time_us) : Cell{},
            ok ? number_cell(fmt::format("{:.3f}x", m.speedup), m.speedup) : Cell{},
            ok ? Cell{fmt::format("{:.3f} to {:.3f}", m.ci95_low, m.ci95_high)} : Cell{},
-           {escape(p.toolchain)},
-           {escape(p.driver)},
-           {escape(p.sandbox)},
-           {escape(p.hone_version)},
+           {escape(built_by(p))},
            {time_html(final.found_at), final.found_at}});
     }
     if (!rows.empty())
-      out += table(modelled ? "Modelled, on emulated devices" : "Measured", columns, rows);
+      out += table(modelled ? "Modelled, on emulated devices" : "Measured", columns, rows,
+                   {.cards = true});
   }
   return out + "</section>";
 }
@@ -210,11 +266,13 @@ std::string provenance_html(const CandidateData& data) {
   const Provenance& p = row.provenance;
   Facts facts;
   facts
-      .html("Program",
+      .html("Program hash",
             fmt::format(R"(<span class="mono">{}</span>)", escape(row.candidate.program_hash)))
       .text("Made by", row.candidate.origin)
-      .html("Derived from",
-            row.candidate.parent.empty() ? "" : candidate_link(row.candidate.parent))
+      .html("Derived from", row.candidate.parent.empty() ? ""
+                            : data.parent_is_here        ? candidate_link(row.candidate.parent)
+                                                  : fmt::format(R"(<span class="mono">{}</span>)",
+                                                                escape(row.candidate.parent)))
       .html("Found", time_html(row.found_at))
       .text("Device", fmt::format("{} ({}, {})", p.device, p.device_name, p.arch))
       .text("Toolchain", p.toolchain)
@@ -226,6 +284,7 @@ std::string provenance_html(const CandidateData& data) {
   for (const auto& launch : program.value("launches", nlohmann::json::array()))
     launches += launch.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   return "<section><h2>Provenance</h2>" + facts.take() + "</section><section><h2>Launches</h2>" +
+         R"(<p class="soft">The kernels in the order in which they run, with grid, block and arguments.</p>)" +
          source_html(launches, "Launches") + "</section>";
 }
 
@@ -247,10 +306,11 @@ Answer candidate_page(Context& context, const Request& request, const Parts& par
           ? ""
           : fmt::format(R"(<input type="hidden" name="device" value="{}">)",
                         escape(request.param("device"))),
-      diff_html(results::side_by_side(before, source), data->before_name, candidate.id));
+      diff_html(results::side_by_side(before, source), data->before_name, candidate.id,
+                results::why_unlike(candidate.recipe)));
   html += "<section><h2>Recipe</h2>" + recipe_html(candidate.recipe) + "</section>";
-  html += R"(<div class="charts">)" + roofline_html(*data) +
-          resources_html(data->row.evaluation.resources) + "</div>";
+  html += R"(<div class="charts">)" + roofline_html(*data) + "</div>";
+  html += resources_html(data->row.evaluation.resources);
   html += finals_html(data->finals);
   html += provenance_html(*data);
   return render(context, {.title = "Candidate " + candidate.id,

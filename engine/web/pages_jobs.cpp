@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "engine/queue/messages.h"
 #include "engine/results/text.h"
@@ -20,7 +21,7 @@ using results::time_text;
 
 namespace {
 
-constexpr int kJobs = 100;
+constexpr int kJobs = 100, kJobRuns = 20;
 constexpr std::array kStates = {JobState::kQueued,    JobState::kAdmitting, JobState::kSearching,
                                 JobState::kFinishing, JobState::kDone,      JobState::kFailed,
                                 JobState::kCancelled};
@@ -35,6 +36,26 @@ std::string state_badge(JobState state, bool held) {
                     : state == JobState::kQueued ? Tone::kPlain
                                                  : Tone::kBusy;
   return badge(to_string(state), tone);
+}
+
+constexpr Term kJobTerms[] = {
+    {"queued", "It waits; what for stands below."},
+    {"admitting",
+     "The reference is compiled, checked and timed, before anything is tried. Where no worker "
+     "serves "
+     "the architecture, the job waits for one."},
+    {"searching", "Candidates are proposed and evaluated."},
+    {"finishing", "The fastest are checked and timed again in fresh processes."},
+    {"done, failed, cancelled", "It has ended; of a job that failed the reason stands below."},
+    {"several architectures", "The job's state is that of the search that is furthest behind."},
+    {"Priority", "Of jobs that want the same workers, one of a higher priority gets more of them."},
+    {"Budget", "How long each search may take, or how many candidates it may evaluate."},
+    {"Best",
+     "The time of the fastest candidate so far, and how many times as fast as the reference."}};
+
+/// "60s", "200 evaluations"
+std::string budget_words(const Budget& budget) {
+  return budget.text() + (budget.seconds > 0 ? "" : " evaluations");
 }
 
 std::string best_text(const queue::ArchProgress& arch) {
@@ -61,7 +82,7 @@ std::string progress_html(const JobView& job, const queue::ArchProgress& arch) {
   if (all <= 0) return "";
   const std::string label = timed
                                 ? fmt::format("{:.0f} s of {}", std::min(used, all), budget.text())
-                                : fmt::format("{:.0f} of {} evaluations", used, budget.text());
+                                : fmt::format("{:.0f} of {}", used, budget_words(budget));
   return bar_html(used / all, label) + " " + escape(label);
 }
 
@@ -94,20 +115,21 @@ std::vector<Cell> job_cells(Context& context, const JobView& job) {
   for (const auto& arch : status.archs) {
     searches += fmt::format("{}{}: {} evaluated", searches.empty() ? "" : "<br>", escape(arch.arch),
                             arch.counts.evaluated());
-    best += (best.empty() ? "" : "<br>") + escape(best_text(arch));
+    // Of several searches each says whose it is: one without a result has no line.
+    if (const std::string text = best_text(arch); !text.empty())
+      best += fmt::format("{}{}{}", best.empty() ? "" : "<br>",
+                          status.archs.size() > 1 ? escape(arch.arch) + ": " : "", escape(text));
   }
   const std::string waits = job.waits.empty() ? status.error : job.waits;
   return {
       {job_link(status.id), status.id},
       {about ? task_link(about->task_hash, about->task) : "", about ? about->task : ""},
       {state_badge(status.state, !job.unserved.empty()) +
-           (waits.empty() ? ""
-                          : fmt::format(R"(<br><span class="soft">{}</span>)", escape(waits))) +
-           (best.empty() ? "" : fmt::format(R"(<br><span class="narrow soft">{}</span>)", best)),
+           (waits.empty() ? "" : fmt::format(R"(<br><span class="soft">{}</span>)", escape(waits))),
        std::string(to_string(status.state))},
       {about ? escape(about->owner) : ""},
       about ? number_cell(fmt::format("{}", about->priority), about->priority) : Cell{},
-      {about ? escape(about->budget.text()) : ""},
+      {about ? escape(budget_words(about->budget)) : ""},
       {searches},
       {best},
       {ago_by_server(context, job.row.submitted_at), fmt::format("{}", job.row.submitted_at)}};
@@ -135,8 +157,27 @@ std::string candidate_of(const std::vector<RunRecord>& runs, const queue::ArchPr
   return "";
 }
 
+/// Of a job that the queue has forgotten, what the database keeps; nothing: it keeps nothing
+/// either.
+std::optional<Answer> forgotten_job(Context& context, const std::string& id) {
+  const auto runs = context.stores.with(
+      [&](const Store& store) { return store.runs({.job = id, .limit = kJobRuns}); });
+  if (!runs) return context.broken(runs.error());
+  if (runs->empty()) return std::nullopt;
+  return render(
+      context,
+      {.title = "Job " + id,
+       .section = "/jobs",
+       .html = "<p>The queue does not have this job any more. The database keeps "
+               "its runs and their results.</p><section><h2>Runs</h2>" +
+               runs_table(*runs, "The job's runs", {.caption_unseen = true}) + "</section>",
+       .scripts = {"sort.js"}});
+}
+
 Answer job_answer(Context& context, const std::string& id, const std::string& error) {
   const auto job = read_job_view(context, id);
+  if (!job && job.error().status == 404 && context.broker != nullptr)
+    if (auto kept = forgotten_job(context, id)) return std::move(*kept);
   if (!job) return std::unexpected(job.error());
   const queue::JobStatus& status = job->row.status;
   const auto& about = job->row.about;
@@ -144,7 +185,7 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
   std::vector<RunRecord> runs;
   std::vector<std::string> candidates;
   const auto read = context.stores.with([&](const Store& store) -> Result<void> {
-    auto found = store.runs({.job = status.id, .limit = 20});
+    auto found = store.runs({.job = status.id, .limit = kJobRuns});
     if (!found) return std::unexpected(found.error());
     runs = std::move(*found);
     for (const auto& arch : status.archs) candidates.push_back(candidate_of(runs, arch, store));
@@ -156,22 +197,23 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
   std::string head =
       fmt::format(R"(<p class="facts">{})", state_badge(status.state, !job->unserved.empty()));
   if (about)
-    head += fmt::format(" <span>of {}</span> <span>by {}</span>",
-                        task_link(about->task_hash, about->task), escape(about->owner));
+    head += fmt::format(
+        " <span>of {}</span>{}", task_link(about->task_hash, about->task),
+        about->owner.empty() ? "" : fmt::format(" <span>by {}</span>", escape(about->owner)));
   if (!job->waits.empty()) head += fmt::format(" <span>{}</span>", escape(job->waits));
   head += "</p>";
   Facts facts;
   facts.text("Error", status.error)
       .text("Language model", model_text(status))
       .text("Priority", about ? fmt::format("{}", about->priority) : "")
-      .text("Budget", about ? about->budget.text() : "")
+      .text("Budget", about ? budget_words(about->budget) : "")
       .html("Submitted", ago_by_server(context, job->row.submitted_at));
   const Column columns[] = {{"Architecture"},
                             {"Progress", false, false},
                             {"Evaluated", true},
-                            {"Reference", true, true, false, true},
+                            {"Reference", true},
                             {"Best", true},
-                            {"Recipe", false, false, true, true},
+                            {"Recipe", false, false, true},
                             {"Candidate", false, false}};
   std::vector<std::vector<Cell>> rows;
   for (std::size_t i = 0; i < status.archs.size(); ++i) {
@@ -183,7 +225,7 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
         {{escape(arch.arch) +
               (arch.best_time_us > 0 ? " " + origin_label(arch.arch.starts_with("emu:")) : ""),
           arch.arch},
-         {ended ? fmt::format("{:.0f} s", arch.elapsed_s) : progress_html(*job, arch)},
+         {ended ? fmt::format("took {:.0f} s", arch.elapsed_s) : progress_html(*job, arch)},
          number_cell(fmt::format("{}", arch.counts.evaluated()),
                      static_cast<double>(arch.counts.evaluated())),
          arch.reference_time_us > 0
@@ -197,14 +239,15 @@ Answer job_answer(Context& context, const std::string& id, const std::string& er
   html += fmt::format(R"(<div id="live" data-region data-say="{}">{}{})", escape(said), head,
                       facts.take());
   if (!rows.empty())
-    html += "<section><h2>Searches</h2>" +
-            table("One for each architecture", columns, rows, {.caption_unseen = true}) +
-            "</section>";
+    html +=
+        "<section><h2>Searches</h2>" +
+        table("One for each architecture", columns, rows, {.caption_unseen = true, .cards = true}) +
+        "</section>";
   if (!runs.empty())
     html += "<section><h2>Runs</h2>" +
-            runs_table(runs, "The job's runs in this database", {.caption_unseen = true}) +
+            runs_table(runs, "The job's runs", {.caption_unseen = true}, RunsOf::kOneTask) +
             "</section>";
-  html += "</div>";
+  html += "</div>" + legend("What the states and columns mean", kJobTerms);
   if (!ended) html += cancel_html(context, status.id, error);
   Response response =
       render(context, {.title = "Job " + status.id,
@@ -226,21 +269,26 @@ Answer jobs_page(Context& context, const Request& request, const Parts&) {
   const Column columns[] = {{"Job"},
                             {"Task"},
                             {"State", false, true, true},
-                            {"Owner", false, true, false, true},
+                            {"Owner"},
                             {"Priority", true, true, false, true},
                             {"Budget", false, false, false, true},
-                            {"Searches", false, false, false, true},
-                            {"Best", false, false, false, true},
-                            {"Submitted", false, true, false, true}};
+                            {"Searches", false, false},
+                            {"Best", false, false},
+                            {"Submitted"}};
   std::vector<std::vector<Cell>> rows;
   int running = 0;
   for (const JobView& job : *jobs) {
     if (!queue::has_ended(job.row.status.state)) ++running;
     rows.push_back(job_cells(context, job));
   }
-  std::string html = filters_html(request) + kStatusLine;
+  std::string html =
+      "<p>A job is a task that somebody submitted. The coordinator searches for a faster program "
+      "for "
+      "each architecture that it asks for, and workers evaluate what it tries.</p>" +
+      legend("What the states and columns mean", kJobTerms) + filters_html(request) + kStatusLine;
   html += fmt::format(R"(<div id="live" data-region data-say="{} jobs have not ended">)", running);
-  html += !rows.empty() ? table("Jobs, the newest first", columns, rows, {.caption_unseen = true})
+  html += !rows.empty()     ? table("Jobs, the newest first", columns, rows,
+                                    {.caption_unseen = true, .cards = true})
           : filter->empty() ? "<p>There are no jobs. <code>hone submit TASK</code> makes one.</p>"
                             : "<p>No job is like that.</p>";
   html += "</div>";

@@ -21,6 +21,31 @@ namespace {
 
 constexpr std::string_view kArchField = "arch_";  ///< begins the names of the architectures' boxes
 
+/// A whole task, for who has never seen one.
+constexpr const char* kExample = R"cuda(/* hone {
+  "name": "scale",
+  "sizes": {"N": 1048576},
+  "check_sizes": [{"N": 1000}],
+  "buffers": [
+    {"name": "x", "type": "f32", "shape": ["N"]},
+    {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
+  "launches": [{"kernel": "scale", "grid": ["ceildiv(N,256)"], "block": [256],
+                "args": ["x", "y", "N"]}]
+} */
+__global__ void scale(const float* x, float* y, int N) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < N) y[i] = 2.0f * x[i];
+}
+)cuda";
+
+std::string example_html() {
+  return R"html(<details id="example"><summary>What a task looks like</summary>)html"
+         "<p>The comment says at which sizes the kernel is timed and at which smaller ones it is "
+         "checked, which buffers it has, and how it is launched. <code>hone init kernel.cu</code> "
+         "writes the comment for a kernel that has its own main().</p>" +
+         source_html(kExample, "An example of a task") + "</details>";
+}
+
 /// A form's lines end in CR LF, whatever was pasted: the task would be another one.
 std::string with_newlines(std::string_view text) {
   std::string out;
@@ -94,7 +119,7 @@ std::string form_html(const ServiceState* state, const Request& request, const F
   const std::string& priority = request.field("priority");
   return fmt::format(
       R"(<p>hone searches for a faster program that computes what your CUDA kernel computes, and checks that it does.</p>
-{}<form class="submit" method="post" action="/submit" enctype="multipart/form-data" data-token="{}">
+{}{}<form class="submit" method="post" action="/submit" enctype="multipart/form-data" data-token="{}">
 <p><label for="task_file">Task: a .cu file with a task comment</label>
 <input id="task_file" name="task_file" type="file" accept=".cu,.cuh,.txt"></p>
 <p><label for="task">Or its text</label>
@@ -102,17 +127,19 @@ std::string form_html(const ServiceState* state, const Request& request, const F
 <span id="task-help" class="soft">If you choose a file, this text is ignored. Inputs from files cannot be submitted.</span></p>
 {}{}<p><label for="priority">Priority</label>
 <input id="priority" name="priority" type="number" min="{}" max="{}" value="{}" aria-describedby="priority-help">
-<span id="priority-help" class="soft">A higher one gets more of the workers.</span></p>
+<span id="priority-help" class="soft">A whole number from {} to {}. Of jobs that want the same workers, one of a higher priority gets more of them.</span></p>
 {}<p><label for="token">Token</label>
 <input id="token" name="token" type="password" required autocomplete="off" aria-describedby="token-help">
 <span id="token-help" class="soft">From whoever runs this server. Kept until you close this tab.</span></p>
 <p><button type="submit">Submit</button></p></form>)",
+      example_html(),
       failure == nullptr
           ? ""
           : fmt::format(R"(<p class="bad" role="alert">{}</p>)", escape(failure->message)),
       failure != nullptr && failure->status == 401 ? "wrong" : "", escape(request.field("task")),
       archs_html(state, request), search_fields_html(request), -kMostPriority, kMostPriority,
-      escape(priority.empty() ? "0" : priority), llm_html(state, request));
+      escape(priority.empty() ? "0" : priority), -kMostPriority, kMostPriority,
+      llm_html(state, request));
 }
 
 Response form_page(Context& context, const Request& request, const Failure* failure) {

@@ -11,6 +11,15 @@
 namespace hone::web {
 namespace {
 
+constexpr Term kWorkerTerms[] = {
+    {"at work", "It takes evaluations when there are some."},
+    {"draining", "It was told to stop: it ends what it has begun and takes nothing more."},
+    {"another version", "Its hone differs from the coordinator's, so it is given no work."},
+    {"modelled", "An emulated GPU: it checks candidates and predicts their times."},
+    {"At once", "How many candidates a device evaluates at the same time."},
+    {"In flight", "Candidates that it was given and has not answered yet."},
+    {"Evaluated", "Candidates that it has answered since it started."}};
+
 std::vector<Cell> cells_of(Context& context, const queue::WorkerMessage& worker) {
   std::string devices, slots;
   for (const queue::WorkerDevice& device : worker.devices) {
@@ -19,7 +28,7 @@ std::vector<Cell> cells_of(Context& context, const queue::WorkerMessage& worker)
     slots += fmt::format("{}{}", slots.empty() ? "" : "<br>", device.capacity);
   }
   return {{fmt::format(R"(<span class="mono">{}</span>)", escape(worker.id)), worker.id},
-          {worker.draining ? badge("ends after this", page::Tone::kWarn)
+          {worker.draining ? badge("draining", page::Tone::kWarn)
                            : badge("at work", page::Tone::kGood)},
           {devices},
           {slots},
@@ -55,15 +64,15 @@ Answer workers_page(Context& context, const Request&, const Parts&) {
   const Column columns[] = {{"Worker"},
                             {"State"},
                             {"Devices", false, false},
-                            {"At once", true, false, false, true},
-                            {"In flight", true, true, false, true},
-                            {"Evaluated", true, true, false, true},
-                            {"Host", false, true, false, true},
-                            {"hone", false, true, false, true},
-                            {"Started", false, true, false, true}};
+                            {"At once", true, false},
+                            {"In flight", true},
+                            {"Evaluated", true},
+                            {"Host"},
+                            {"hone version"},
+                            {"Started"}};
   std::vector<std::vector<Cell>> rows;
   for (const auto& worker : state->workers.workers) rows.push_back(cells_of(context, worker));
-  for (const auto& worker : state->workers.foreign) rows.push_back(cells_of(worker));
+  for (const auto& worker : state->workers.foreign) rows.push_back(cells_of(context, worker));
   std::string html =
       state->leads
           ? R"(<p>A coordinator leads. It hands the evaluations of all jobs to these workers.</p>)"
@@ -74,7 +83,8 @@ Answer workers_page(Context& context, const Request&, const Parts&) {
                         escape(state->trouble));
   html += rows.empty() ? "<p>No worker is there. <code>hone worker</code> on a machine with a GPU "
                          "starts one.</p>"
-                       : table("Workers", columns, rows, {.caption_unseen = true});
+                       : table("Workers", columns, rows, {.caption_unseen = true, .cards = true}) +
+                             legend("What the columns mean", kWorkerTerms);
   return render(context,
                 {.title = "Workers", .section = "/workers", .html = html, .scripts = {"sort.js"}});
 }

@@ -1,4 +1,4 @@
-// The table of runs, on two pages.
+// The table of runs, on three pages.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace hone::web {
 
+enum class RunsOf { kAnyTask, kOneTask };  ///< of one, the page names the task: no column does
 [[nodiscard]] std::string runs_table(const std::vector<RunRecord>& runs, std::string_view caption,
-                                     page::TableStyle style = {});
+                                     page::TableStyle style = {}, RunsOf of = RunsOf::kAnyTask);
 
 }  // namespace hone::web

@@ -160,11 +160,16 @@ class Service:
                     raise RuntimeError(f"{error}\n{(self.folder / 'log').read_text()}") from error
             time.sleep(0.05)
 
-    def do_jobs(self):
+    def submit(self, *rest):
         task = str(ROOT / "baselines" / "vector_add" / "vector_add.cu")
-        submit = [self.hone, "submit", task, "--budget", "12", "--arch"]
-        subprocess.run([*submit, "emu:sm_90", "--wait"], env=self.environment, check=True, capture_output=True)
-        subprocess.run([*submit, "emu:sm_80"], env=self.environment, check=True, capture_output=True)
+        subprocess.run([self.hone, "submit", task, "--budget", "12", "--arch", *rest], env=self.environment, check=True,
+                       capture_output=True)
+
+    def do_a_job(self):
+        self.submit("emu:sm_90", "--wait")
+
+    def let_a_job_wait(self):
+        self.submit("emu:sm_80")
         self.wait_for(lambda: self.page("coordinator").index('hone_searches_waiting{arch="emu:sm_80"} 1\n'))
 
 
@@ -178,7 +183,9 @@ class Monitoring(unittest.TestCase):
             cls.folder = cls.stack.enter_context(tempfile.TemporaryDirectory())
             cls.service = Service(cls.hone, cls.folder, cls.stack)
             cls.prometheus = cls.start_prometheus() if shutil.which("prometheus") else None
-            cls.service.do_jobs()
+            cls.service.do_a_job()
+            cls.when_idle = cls.panels_without_data() if cls.prometheus else []
+            cls.service.let_a_job_wait()
             cls.texts = {name: cls.service.page(name) for name in cls.service.ports}
         except BaseException:
             cls.stack.close()
@@ -201,6 +208,18 @@ class Monitoring(unittest.TestCase):
         url = f"http://127.0.0.1:{port}"
         cls.service.wait_for(lambda: fetch(url + "/-/ready"))
         return url
+
+    @classmethod
+    def ask(cls, query):
+        text = urllib.parse.urlencode({"query": query.replace("$__rate_interval", "30s")})
+        return json.loads(fetch(f"{cls.prometheus}/api/v1/query?{text}"))["data"]["result"]
+
+    @classmethod
+    def panels_without_data(cls):
+        """Also asks each query of a rule, which must be one that Prometheus understands."""
+        time.sleep(3)  # rates need two scrapes
+        return [f"{where}: {query}" for where, query in queries()
+                if not cls.ask(query) and where.startswith("panel ")]
 
     def test_pages_are_as_prometheus_wants_them(self):
         for name, text in self.texts.items():
@@ -252,18 +271,13 @@ class Monitoring(unittest.TestCase):
         if self.prometheus is None:
             self.skipTest("prometheus is not installed")
 
-        def ask(query):
-            text = urllib.parse.urlencode({"query": query.replace("$__rate_interval", "30s")})
-            return json.loads(fetch(f"{self.prometheus}/api/v1/query?{text}"))["data"]["result"]
-
-        # Rates need two scrapes after the job has counted.
-        self.service.wait_for(lambda: ask("count(hone_searches_waiting)")[0])
-        time.sleep(3)
-        for where, query in queries():
-            result = ask(query)
-            if where.startswith("panel "):
-                self.assertTrue(result, f"{where}: {query}: no data")
-        self.assertEqual(len(ask("sum(up) == 3")), 1, ask("up"))
+        # Of a service that has done its job and waits for another one, too.
+        self.assertEqual(self.when_idle, [])
+        self.service.wait_for(lambda: self.ask("count(hone_searches_waiting)")[0])
+        self.assertEqual(self.panels_without_data(), [])
+        waiting = next(query for where, query in queries() if where == "panel Searches that wait for a worker")
+        self.assertEqual([one["metric"] for one in self.ask(waiting)], [{"arch": "emu:sm_80"}])
+        self.assertEqual(len(self.ask("sum(up) == 3")), 1, self.ask("up"))
         groups = json.loads(fetch(self.prometheus + "/api/v1/rules"))["data"]["groups"]
         rules = [rule for group in groups for rule in group["rules"]]
         self.assertEqual(len(rules), sum(where.startswith("alert ") for where, _ in queries()))

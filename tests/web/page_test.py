@@ -181,6 +181,9 @@ class Pages(unittest.TestCase):
     def js(self, script, *arguments):
         return self.browser.execute_script(script, *arguments)
 
+    def unfold(self):
+        self.js("document.querySelectorAll('details').forEach(d => d.open = true)")
+
     def column(self, index):
         return self.js("return [...document.querySelector('table.sortable').tBodies[0].rows]"
                        ".map(r => r.cells[arguments[0]].dataset.sort ?? r.cells[arguments[0]].textContent)", index)
@@ -249,6 +252,7 @@ class Pages(unittest.TestCase):
 
     def test_a_candidate_beside_the_reference(self):
         self.open("/candidates/" + self.best_candidate())
+        self.unfold()
         self.assertTrue(self.all(".diff .removed") or self.all(".diff .added"))
         self.assertTrue(self.one(".diff caption").text)
         body = self.js("return getComputedStyle(document.body).backgroundColor")
@@ -286,9 +290,9 @@ class Pages(unittest.TestCase):
     def alert(self):
         return self.js("return document.querySelector('[role=alert]')?.textContent ?? ''")
 
-    def submit(self, token, budget="60"):
+    def submit(self, token, budget="60", task=None):
         self.open("/submit")
-        task = (ROOT / "baselines/vector_add/vector_add.cu").read_text()
+        task = task or (ROOT / "baselines/vector_add/vector_add.cu").read_text()
         self.js("document.getElementById('task').value = arguments[0]", task)
         self.one("#archs").send_keys("emu:sm_90")
         self.js("document.getElementById('budget').value = arguments[0]", budget)
@@ -308,6 +312,14 @@ class Pages(unittest.TestCase):
         self.submit(TOKEN, "soon")
         wait_for(lambda: "soon" in self.alert(), 10, "what is wrong with the budget")
         self.assertEqual(len(self.service.json("/api/v1/jobs")["jobs"]), before)
+
+    def test_the_example_of_a_task_is_one(self):
+        self.open("/submit")
+        self.unfold()
+        self.submit(TOKEN, "2", self.js("return document.querySelector('#example pre code').textContent"))
+        wait_for(lambda: "/jobs/" in self.browser.current_url, 20, "the job's page")
+        wait_for(lambda: "done" in self.live(), 60, "its end")
+        self.assertIn("2 evaluations", self.live())
 
     def test_a_search_is_seen_live(self):
         self.submit(TOKEN, "100")
@@ -369,6 +381,8 @@ class Pages(unittest.TestCase):
         self.assertFalse(self.all("form[action$='/cancel']"))
         self.tab_to("#live a[href^='/candidates/']").send_keys(Keys.ENTER)
         wait_for(lambda: "/candidates/" in self.browser.current_url, 10, "the candidate")
+        self.tab_to("details.legend summary").send_keys(Keys.ENTER)
+        self.assertTrue(self.one("details.legend dd").is_displayed())
         self.tab_to("#source a[href$='format=cu']").send_keys(Keys.ENTER)
         file = wait_for(lambda: next(downloads.glob("hone_*.cu"), None), 10, "the file")
         self.assertIn("__global__", file.read_text())
@@ -376,8 +390,40 @@ class Pages(unittest.TestCase):
     def test_a_job_is_cancelled_on_its_page(self):
         self.submit(TOKEN, "100000")
         wait_for(lambda: "/jobs/" in self.browser.current_url, 20, "the job's page")
-        self.one("form[action$='/cancel'] button").click()
-        wait_for(lambda: "cancelled" in self.live(), 30, "its end")
+        page = self.browser.current_url
+        job = page.rsplit("/", 1)[1]
+        run = wait_for(lambda: self.service.json(f"/api/v1/runs?job={job}")["runs"], 30, "its run")[0]["run"]
+        try:
+            self.open(f"/runs/{run}")
+            self.keeps_what_is_unfolded()
+        finally:  # else it takes the worker from other tests
+            self.browser.get(page)
+            self.one("form[action$='/cancel'] button").click()
+            wait_for(lambda: "cancelled" in self.live(), 30, "its end")
+
+    def keeps_what_is_unfolded(self):
+        """A page that is brought up to date leaves open, and focused, what its reader has unfolded."""
+        from selenium.webdriver.common.keys import Keys
+        summary = "#live details summary"
+        wait_for(lambda: self.js("const s = document.querySelector(arguments[0]); s?.focus(); return s", summary),
+                 60, "something to unfold")
+        self.browser.switch_to.active_element.send_keys(Keys.ENTER)
+        count = "return Number(document.querySelector('main').dataset.refreshed ?? 0)"
+        before = self.js(count)
+        wait_for(lambda: self.js(count) > before + 1, 30, "the page brought up to date twice")
+        self.assertTrue(self.js("return document.querySelector('#live details').open"))
+        self.assertTrue(self.js("return document.activeElement.matches(arguments[0])", summary))
+
+    def look(self, scheme, width):
+        """From here on, until look_as_ever()."""
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    def look_as_ever(self):
+        self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
     def every_page(self):
         board = self.service.json("/api/v1/boards?task=matmul")["boards"][0]
@@ -389,14 +435,45 @@ class Pages(unittest.TestCase):
             pages["job"] = "/jobs/" + jobs[0]["job"]
         return pages
 
+    def test_the_tab_key_comes_to_every_control(self):
+        from selenium.webdriver import ActionChains
+        from selenium.webdriver.common.keys import Keys
+        for name, path in self.every_page().items():
+            self.open(path)
+            self.unfold()
+            self.js("""
+                window.unreached = new Set([...document.querySelectorAll(
+                    'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]')]
+                    .filter(e => e.checkVisibility()));
+                window.controls = window.unreached.size;
+                document.addEventListener('focusin', e => window.unreached.delete(e.target));""")
+            controls = self.js("return window.controls")
+            self.assertGreater(controls, 4, name)
+            for _ in range(0, controls + 5, 20):
+                ActionChains(self.browser, duration=0).send_keys(Keys.TAB * 20).perform()
+            left = self.js("return [...window.unreached].filter(e => e.isConnected).map(e => e.outerHTML)")
+            self.assertEqual(left, [], f"{name}: the Tab key comes to {controls - len(left)} of {controls}")
+
+    def test_no_link_leads_nowhere(self):
+        links = {}
+        for name, path in self.every_page().items():
+            self.open(path)
+            for link in self.js("return [...document.links].map(a => a.href)"):
+                links.setdefault(link.split("#")[0], name)
+        self.assertGreater(len(links), 30)
+        for link, name in links.items():
+            self.assertTrue(link.startswith(self.service.url), link)
+            with urllib.request.urlopen(link, timeout=20) as answer:  # raises where it is an error
+                self.assertTrue(answer.read(), f"{name}: {link}")
+
     def test_whoever_does_not_see_it_can_use_it(self):
         """By axe-core where its package is installed, and always by what Chromium tells a screen reader."""
         checker = axe()
-        for scheme in ("light", "dark"):
-            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-                "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        for scheme, width in (("light", 1300), ("dark", 1300), ("light", 400), ("dark", 400)):
+            self.look(scheme, width)
             for name, path in self.every_page().items():
                 self.open(path)
+                self.unfold()
                 nodes = self.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
                 roles = [n["role"]["value"] for n in nodes if not n["ignored"] and "role" in n]
                 self.assertEqual(roles.count("main"), 1, name)
@@ -405,14 +482,16 @@ class Pages(unittest.TestCase):
                     if not node["ignored"] and role in ("button", "link", "textbox", "combobox", "spinbutton",
                                                         "checkbox", "image", "progressbar", "table", "region"):
                         self.assertTrue(node.get("name", {}).get("value", "").strip(), f"{name}: a {role} has no name")
+                self.assertEqual(roles.count("table"), len(self.all("table")), f"{name}, {width}: a table is none")
+                self.assertFalse(self.all("tbody tr") and "rowheader" not in roles and "cell" not in roles, name)
                 if checker:
                     self.js(checker)
                     found = self.browser.execute_async_script(
                         "const done = arguments[arguments.length - 1]; axe.run().then(done)")
                     self.assertGreater(len(found["passes"]), 20, name)
                     self.assertEqual([(v["id"], v["nodes"][0]["html"]) for v in found["violations"]], [],
-                                     f"{name}, {scheme}")
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+                                     f"{name}, {scheme}, {width}")
+        self.look_as_ever()
         if checker is None:
             print("axe-core is not installed: only Chromium's own tree was looked at")
 
@@ -440,12 +519,9 @@ class Pages(unittest.TestCase):
             "matmul-run": "/runs/3", "missing": "/nothing", "report": report.as_uri()})
         colours = {}
         try:
-            for width in (400, 1600):
+            for width in (400, 1300):
                 for scheme in ("light", "dark"):
-                    self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-                        "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
-                    self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-                        "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+                    self.look(scheme, width)
                     for name, path in pages.items():
                         self.browser.get(path if path.startswith("file:") else self.service.url + path)
                         wide = self.js("return document.documentElement.scrollWidth")
@@ -454,6 +530,9 @@ class Pages(unittest.TestCase):
                             sizes = self.js("return [...document.querySelectorAll('svg.chart text')]"
                                             ".map(t => t.getBoundingClientRect().height)")
                             self.assertGreaterEqual(min(sizes, default=99), 10, name)
+                            cut = self.js("return [...document.querySelectorAll('.region')]"
+                                          ".filter(r => r.scrollWidth > r.clientWidth).map(r => r.ariaLabel)")
+                            self.assertEqual(cut, [], f"{name}: tables that are cut off")
                             changed = self.js("return [...document.querySelectorAll('.diff td.added')]"
                                               ".map(t => t.getBoundingClientRect().right)")
                             self.assertLessEqual(max(changed, default=0), width, f"{name}: a change is out of sight")
@@ -480,8 +559,7 @@ class Pages(unittest.TestCase):
                 self.assertEqual(self.js("return getComputedStyle(document.querySelector('.modelled')).color"),
                                  "rgb(138, 90, 0)")
         finally:
-            self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+            self.look_as_ever()
         self.assertNotEqual(colours["light"], colours["dark"])
 
 

@@ -12,11 +12,16 @@
     if (status && status.textContent !== text) status.textContent = text;
   };
 
+  const nameOf = (details) => details.querySelector("summary").textContent;
+
   const replace = (old, fresh) => {
-    const focusable = "a, button, input, select, textarea, [tabindex]";
+    const focusable = "a, button, input, select, textarea, summary, [tabindex]";
     const focused = [...old.querySelectorAll(focusable)].indexOf(document.activeElement);
     const before = window.honeTables?.orders(old);
+    const unfolded = [...old.querySelectorAll("details[open]")].map(nameOf);
     old.replaceWith(fresh);
+    for (const details of fresh.querySelectorAll("details"))
+      if (unfolded.includes(nameOf(details))) details.open = true;
     if (before) window.honeTables.restore(fresh, before);
     if (focused >= 0) fresh.querySelectorAll(focusable)[focused]?.focus({ preventScroll: true });
   };

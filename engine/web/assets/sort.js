@@ -30,7 +30,7 @@
 
   const enhance = (root) => {
     for (const heading of root.querySelectorAll("table.sortable th[data-sortable]")) {
-      if (heading.querySelector("button")) continue;
+      if (heading.querySelector("button") || heading.closest("table").tBodies[0].rows.length < 2) continue;
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = heading.textContent;

@@ -1,4 +1,5 @@
 // HTML and charts: what a stranger wrote stays text, and numbers land where they belong.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -122,6 +123,44 @@ TEST(Pieces, ADiffEscapesAndCounts) {
   EXPECT_NE(html.find("b&lt;i&gt;"), html.npos);
   EXPECT_NE(html.find("&lt;x&gt;"), html.npos);
   EXPECT_EQ(html.find("<i>"), html.npos);
+}
+
+/// `lines` lines; every `same`th is the same for every `of`.
+std::string source(char of, int lines, int same) {
+  std::string text;
+  for (int i = 0; i < lines; ++i)
+    text += i % same == 0 ? fmt::format("same {}\n", i) : fmt::format("{} {}\n", of, i);
+  return text;
+}
+
+TEST(Pieces, ADiffIsFoldedWhereNearlyAllLinesDiffer) {
+  const auto diff = [](int lines, int same, std::string_view why = "") {
+    return diff_html(results::side_by_side(source('a', lines, same), source('b', lines, same)),
+                     "reference", "b", why);
+  };
+  const std::string unlike = diff(60, 10, "It was <generated>.");
+  EXPECT_NE(unlike.find("Nearly all lines differ (54 of 60)"), unlike.npos) << unlike;
+  EXPECT_NE(unlike.find("It was &lt;generated&gt;."), unlike.npos);
+  EXPECT_NE(unlike.find("<details><summary>"), unlike.npos);
+  EXPECT_NE(unlike.find("</table></div></details>"), unlike.npos);
+  EXPECT_EQ(diff(60, 2).find("<details"), std::string::npos);   // half of it is the same
+  EXPECT_EQ(diff(12, 10).find("<details"), std::string::npos);  // fits a screen
+}
+
+TEST(Pieces, CellsOfCardsSayTheirColumn) {
+  const Column columns[] = {{"Worker"}, {"<At once>", true}};
+  const std::vector<std::vector<Cell>> rows = {{{"w"}, number_cell("3", 3)}};
+  const std::string cards = table("Workers", columns, rows, {.cards = true});
+  EXPECT_NE(cards.find("class=\"sortable cards\""), cards.npos);
+  EXPECT_NE(cards.find("data-title=\"&lt;At once&gt;\">3</td>"), cards.npos) << cards;
+  EXPECT_EQ(table("Workers", columns, rows).find("data-title"), std::string::npos);
+}
+
+TEST(Pieces, ALegendIsFoldedAndEscapes) {
+  const Term terms[] = {{"a<b", "c&d"}};
+  EXPECT_EQ(legend("What?", terms),
+            "<details class=\"legend\"><summary>What?</summary><dl><dt>a&lt;b</dt><dd>c&amp;d</dd>"
+            "</dl></details>");
 }
 
 TEST(RunCharts, DrawWhatTheOutlineHas) {

@@ -77,6 +77,14 @@ TEST_F(FilledWebTest, ACandidateHasItsRecipeAndWhatItChanged) {
   EXPECT_TRUE(has(get("/candidates/" + id('a') + "?against=" + id('b')).body, hash_of('b')));
 }
 
+TEST_F(FilledWebTest, ACandidateLinksToWhatItWasDerivedFromWhereThatIsKept) {
+  EXPECT_FALSE(has(get("/candidates/" + id('a')).body, "/candidates/0123"));
+  CandidateRecord child = candidate(task_, hash_of('d'));
+  child.parent = id('a');
+  ASSERT_TRUE(store_->put(run_, child, timed(2), gpu()));
+  EXPECT_TRUE(has(get("/candidates/" + id('d')).body, "href=\"/candidates/" + id('a') + "\""));
+}
+
 TEST_F(FilledWebTest, ACandidateCanBeDownloaded) {
   const std::string page = get("/candidates/" + id('a')).body;
   for (const char* format : {"cu", "hpp", "torch", "cupy", "json"}) {
@@ -108,6 +116,51 @@ TEST_F(FilledWebTest, ACandidateIsShownWithTheDeviceOfTheBoardThatItComesFrom) {
   EXPECT_EQ(get("/candidates/" + id('a') + "?device=none").status, 404);
 }
 
+TEST_F(FilledWebTest, WhatWasNotComparedAtTheTimedSizeIsSaid) {
+  const std::string kReason = "y: one block takes too long";
+  Evaluation unseen = timed(9, 5);
+  unseen.measurement.modelled = true;
+  unseen.note = "not compared at the timed size: " + kReason;
+  Evaluation in_part = unseen;
+  in_part.note = "compared at the timed size: 96 elements, by 3 blocks drawn; " + unseen.note;
+  Evaluation quick = unseen;
+  quick.note.clear();
+  quick.final_stage = false;
+  put(emulated_run_, hash_of('d'), unseen, emulated());
+  put(emulated_run_, hash_of('e'), in_part, emulated());
+  put(emulated_run_, hash_of('f'), quick, emulated());
+  const auto badge = [](const std::string& words) { return "warn\">" + words + "</span>"; };
+  const std::string kNot = badge("not compared at the timed size"),
+                    kPart = badge("partly compared at the timed size"),
+                    kQuick = badge("quick stage only");
+  const auto page = [&](char digit) { return get("/candidates/" + id(digit)).body; };
+  EXPECT_TRUE(has(page('d'), kNot));
+  EXPECT_TRUE(has(page('d'), kReason));
+  EXPECT_TRUE(has(page('e'), kPart));
+  EXPECT_TRUE(has(page('f'), kQuick));
+  for (const std::string& words : {kNot, kPart, kQuick})
+    EXPECT_FALSE(has(page('a'), words)) << words;
+  EXPECT_FALSE(has(page('c'), kQuick));  // a race: it is not believed anyway
+  const std::string task = get("/tasks/" + task_.hash() + "?rows=20").body;
+  for (const std::string& board : {get("/").body, task}) {
+    EXPECT_TRUE(has(board, badge("not compared")));
+    EXPECT_TRUE(has(board, badge("partly compared")));
+    EXPECT_FALSE(has(board, kQuick));  // no board has it
+  }
+}
+
+TEST_F(FilledWebTest, ADiffOfAGeneratedKernelIsFoldedAndSaysWhy) {
+  CandidateRecord made = candidate(task_, hash_of('d'));
+  made.recipe = {{"generate-contract", 1, "k", {}, MathLevel::kReassociate}};
+  made.program.source.clear();
+  for (int i = 0; i < 60; ++i) made.program.source += fmt::format("int line_{};\n", i);
+  ASSERT_TRUE(store_->put(run_, made, timed(9, 5), gpu()));
+  const std::string page = get("/candidates/" + id('d')).body;
+  EXPECT_TRUE(has(page, "Nearly all lines differ"));
+  EXPECT_TRUE(has(page, "The step generate-contract writes a kernel of its own"));
+  EXPECT_FALSE(has(get("/candidates/" + id('a')).body, "Nearly all lines differ"));
+}
+
 TEST_F(FilledWebTest, NumbersAboveTheRoofAreExplained) {
   Evaluation fast = timed(5, 10);
   fast.measurement.roof_fraction = 1.2;
@@ -121,7 +174,7 @@ TEST_F(FilledWebTest, NumbersAboveTheRoofAreExplained) {
 TEST_F(FilledWebTest, ARunIsLiveUntilItHasEnded) {
   const auto live = get("/runs/" + std::to_string(run_)).body;
   EXPECT_TRUE(has(live, "data-live=\"/api/v1/runs/" + std::to_string(run_) + "/events\""));
-  EXPECT_TRUE(has(live, "2 final stages"));
+  EXPECT_TRUE(has(live, "2 in the final stage"));
   EXPECT_TRUE(has(live, "3.00x"));
   EXPECT_TRUE(has(live, "race"));
   EXPECT_FALSE(has(get("/runs/" + std::to_string(emulated_run_)).body, "data-live"));
@@ -202,8 +255,9 @@ TEST_F(WebTest, ALongRunsPageAndReportHaveItsFinalStages) {
   ASSERT_TRUE(report) << report.error().message;
   start();
   const std::string shown = get("/runs/" + std::to_string(run)).body;
-  EXPECT_TRUE(has(shown, "100002 candidates, 1 final stages"));
+  EXPECT_TRUE(has(shown, "100002 candidates in the quick stage, 1 in the final stage"));
   for (const std::string& html : {shown, *report}) {
+    EXPECT_TRUE(has(html, "budget used"));
     EXPECT_TRUE(has(html, "eeeeeeeeeeee: 3.00x, final stage"));
     EXPECT_TRUE(has(html, ">100001<"));
     EXPECT_LT(html.size(), 1'000'000U);

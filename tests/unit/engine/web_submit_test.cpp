@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/queue/lead.h"
 #include "engine/web/token.h"
 #include "tests/unit/engine/redis_server.h"
 #include "tests/unit/engine/web_fixture.h"
@@ -113,6 +114,20 @@ TEST_F(Submit, JobsAreListedByOwnerStateAndTaskAndFoundByTheBeginningOfAnId) {
   EXPECT_GT(job["submitted_at_ms"], 0);
 }
 
+TEST_F(Submit, AJobThatTheQueueHasForgottenStillHasItsRuns) {
+  const std::string id = "6b08b474-2c47a180";
+  ASSERT_TRUE(store_->put_task(task_));
+  const auto run = store_->begin_run(task_.hash(), gpu(), 1, "evolve", id);
+  ASSERT_TRUE(run);
+  start();
+  const auto page = get("/jobs/" + id);
+  EXPECT_EQ(page.status, 200);
+  EXPECT_NE(page.body.find("The queue does not have this job any more"), std::string::npos);
+  EXPECT_NE(page.body.find("href=\"/runs/" + std::to_string(*run)), std::string::npos);
+  EXPECT_EQ(get("/jobs/6b08b474-2c47a181").status, 404);
+  EXPECT_EQ(get("/api/v1/jobs/" + id).status, 404);
+}
+
 TEST_F(Submit, AJobIsCancelledWithTheTokenAndOnlyWhileItRuns) {
   start();
   const std::string id = nlohmann::json::parse(post(task(), with(kToken)).body)["job"];
@@ -208,6 +223,33 @@ TEST_F(Submit, AJobIsCancelledOnItsPage) {
   const auto done = cancel(kToken);
   EXPECT_EQ(done.status, 303);
   EXPECT_EQ(done.get_header_value("Location"), "/jobs/" + id);
+}
+
+TEST_F(Submit, TheBestOfSeveralSearchesSaysWhoseItIs) {
+  start();
+  auto both = task();
+  both["archs"] = {"sm_80", "emu:sm_90"};
+  queue::Lead lead(*broker_);
+  ASSERT_TRUE(lead.take(0).value_or(false));
+  const auto shown = [&](nlohmann::json wanted, const std::string& owner) {
+    wanted["owner"] = owner;  // pages are kept for a second by what they are asked for
+    queue::JobStatus status;
+    status.id = nlohmann::json::parse(post(wanted, with(kToken)).body)["job"];
+    status.state = queue::JobState::kSearching;
+    for (const std::string arch : wanted["archs"]) {
+      queue::ArchProgress& progress = status.archs.emplace_back();
+      progress.arch = arch;
+      if (arch == "sm_80") continue;  // no worker is there
+      progress.reference_time_us = 30;
+      progress.best_time_us = 15;
+    }
+    EXPECT_TRUE(lead.set_status(status));
+    return get("/jobs?owner=" + owner).body;
+  };
+  const std::string one = shown(task(), "ada");
+  EXPECT_NE(one.find(">15.00 us (2.00x)<"), one.npos) << one;
+  const std::string two = shown(both, "bob");
+  EXPECT_NE(two.find(">emu:sm_90: 15.00 us (2.00x)<"), two.npos) << two;
 }
 
 TEST_F(Submit, JobsOnTheirPageAreFiltered) {
