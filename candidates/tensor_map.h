@@ -1,7 +1,7 @@
-// Tensor maps: how bulk copies of tiles (TMA, `cp.async.bulk.tensor`, from sm_90 on) see a tensor in
-// global memory. A kernel takes one as `const __grid_constant__ CUtensorMap`; who launches encodes it
-// for the buffer's address.
-// Source: CUDA driver API, "Tensor Map Object Managment", cuTensorMapEncodeTiled.
+// Tensor maps: how bulk copies of tiles (TMA, `cp.async.bulk.tensor`, from sm_90 on) see a tensor
+// in global memory. A kernel takes one as `const __grid_constant__ CUtensorMap`; who launches
+// encodes it for the buffer's address. Source: CUDA driver API, "Tensor Map Object Managment",
+// cuTensorMapEncodeTiled.
 #pragma once
 
 #include <array>
@@ -44,17 +44,18 @@ struct TensorMapSpec {
 
 /// A buffer as a launch gives it to bulk copies. Lists are outermost first, as a buffer's shape is.
 struct ConcreteTensorMap {
-  int buffer = 0;                     ///< its index in the program
-  std::vector<std::int64_t> shape;    ///< 1 to 5 entries [elements]
-  std::vector<std::int64_t> strides;  ///< of all dimensions but the innermost, which is 1 [elements]
-  std::vector<std::int64_t> box;      ///< what one copy moves, of as many dimensions [elements]
-  int swizzle = 0;                    ///< 0 (none), 32, 64 or 128 [B]
+  int buffer = 0;                   ///< its index in the program
+  std::vector<std::int64_t> shape;  ///< 1 to 5 entries [elements]
+  std::vector<std::int64_t>
+      strides;                    ///< of all dimensions but the innermost, which is 1 [elements]
+  std::vector<std::int64_t> box;  ///< what one copy moves, of as many dimensions [elements]
+  int swizzle = 0;                ///< 0 (none), 32, 64 or 128 [B]
 
   bool operator==(const ConcreteTensorMap&) const = default;
 };
 
-/// Of a buffer of this type at this address (0: to be checked only). Zeros stand for what lies beyond
-/// the tensor.
+/// Of a buffer of this type at this address (0: to be checked only). Zeros stand for what lies
+/// beyond the tensor.
 [[nodiscard]] TensorMapSpec spec_of(const ConcreteTensorMap& map, ScalarType type,
                                     std::uint64_t address);
 
