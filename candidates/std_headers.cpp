@@ -237,6 +237,13 @@ constexpr const char* kTuple =
 constexpr const char* kAlgorithm =
     "#pragma once\n#include <cuda/std/__algorithm_>\n"
     "namespace std { using namespace cuda::std; }\n";
+// The toolkit's is for hosts; a kernel that copies by a tensor map names its type.
+constexpr const char* kCuda = R"(#pragma once
+struct alignas(128) CUtensorMap_st {
+  unsigned long long opaque[16];
+};
+typedef struct CUtensorMap_st CUtensorMap;
+)";
 
 }  // namespace
 
@@ -268,6 +275,7 @@ const std::vector<StdHeader>& std_headers() {
       {"array", kArray},
       {"tuple", kTuple},
       {"algorithm", kAlgorithm},
+      {"cuda.h", kCuda},
   };
   return headers;
 }

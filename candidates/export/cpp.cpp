@@ -45,6 +45,14 @@ std::string hone_run(const Part& part) {
   return "hone_run" + part.name.substr(std::string_view("hone").size());
 }
 
+bool has_tensor_maps(const Part& part) {
+  return std::ranges::any_of(part.program->launches, [](const Launch& launch) {
+    return std::ranges::any_of(launch.args, [](const Argument& argument) {
+      return argument.kind == Argument::Kind::kTensorMap;
+    });
+  });
+}
+
 /// What the functions that launch take from CUDA and from this file, by names that the source has
 /// not: it may call something of its own `cudaStream_t`. Stands before the source and its macros.
 std::string own_names(const Part& part) {
@@ -63,14 +71,6 @@ std::string own_names(const Part& part) {
              "cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));\n}}\n"
              "static inline {0}_error {0}_last_error() {{ return ::cudaGetLastError(); }}\n",
              part.prefix);
-}
-
-bool has_tensor_maps(const Part& part) {
-  return std::ranges::any_of(part.program->launches, [](const Launch& launch) {
-    return std::ranges::any_of(launch.args, [](const Argument& argument) {
-      return argument.kind == Argument::Kind::kTensorMap;
-    });
-  });
 }
 
 /// Declares and encodes `name`; the extents are C++ expressions, outermost first, strides in

@@ -34,7 +34,7 @@ struct hone_view {
 
 // Becomes the CUtensorMap that a kernel takes.
 struct hone_tensor_map {
-  alignas(64) unsigned char bytes[128];
+  alignas(128) unsigned char bytes[128];
   template <class T>
   operator T() const {
     static_assert(sizeof(T) == sizeof(bytes), "the kernel must take a CUtensorMap");

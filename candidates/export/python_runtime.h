@@ -10,7 +10,7 @@ namespace hone::exporting {
 inline constexpr std::string_view kSignatures = R"TEXT(
 // What parameters the kernels have, for the launches from Python.
 template <class hone_T> struct hone_kind {  // T: a tensor map
-  static constexpr char hone_value = sizeof(hone_T) == 128 && alignof(hone_T) == 64 ? 'T' : 'x';
+  static constexpr char hone_value = sizeof(hone_T) == 128 && alignof(hone_T) % 64 == 0 ? 'T' : 'x';
 };
 template <class hone_T> struct hone_kind<hone_T*> { static constexpr char hone_value = 'P'; };
 template <> struct hone_kind<bool> { static constexpr char hone_value = '?'; };
@@ -81,8 +81,8 @@ class _TensorMap:
         """The bytes of the CUtensorMap for the buffer's address."""
         type_, sizes, strides, box, swizzle = self._numbers
         rank = len(sizes)
-        memory = (ctypes.c_uint64 * 24)()
-        place = -(-ctypes.addressof(memory) // 64) * 64
+        memory = (ctypes.c_uint64 * 32)()
+        place = -(-ctypes.addressof(memory) // 128) * 128
         result = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
             ctypes.c_void_p(place),
             type_,

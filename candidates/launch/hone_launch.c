@@ -180,7 +180,7 @@ static uint64_t address_of(const struct hone_pointer* pointer, const uint64_t* b
 static int encode(const struct hone_driver* driver, const struct hone_tensor_map* map,
                   uint64_t address, unsigned char* place) {
   static const unsigned steps[5] = {1, 1, 1, 1, 1};
-  _Alignas(64) unsigned char encoded[HONE_TENSOR_MAP_BYTES];
+  _Alignas(128) unsigned char encoded[HONE_TENSOR_MAP_BYTES];
   const int result = driver->tensor_map_encode_tiled(
       encoded, (int)map->type, map->rank, (void*)(uintptr_t)address, map->sizes, map->strides,
       map->box, steps, 0, (int)map->swizzle, L2_PROMOTION_256B, 0);

@@ -70,8 +70,8 @@ class _HoneTensorMap:
         """read: as _HoneLaunch has it; words: the parameters, where the driver reads them."""
         (offset, self.buffer, self.inside), (type_, swizzle, rank), box, numbers = read
         self._place = ctypes.addressof(words) + offset
-        self._memory = (ctypes.c_uint64 * 24)()
-        self._aligned = -(-ctypes.addressof(self._memory) // 64) * 64
+        self._memory = (ctypes.c_uint64 * 32)()
+        self._aligned = -(-ctypes.addressof(self._memory) // 128) * 128
         extents = (ctypes.c_uint64 * 5)(*numbers[:5]), (ctypes.c_uint64 * 4)(*numbers[5:])
         steps = (ctypes.c_uint32 * 5)(1, 1, 1, 1, 1)
         self._first = ctypes.c_void_p(self._aligned), type_, rank

@@ -58,6 +58,11 @@ void Code::close(std::string_view tail) {
   line("}" + std::string(tail));
 }
 
+void Code::turn(std::string_view head) {
+  --depth_;
+  open("} " + std::string(head));
+}
+
 Names::Names() {
   taken_ = {"int",  "float", "double", "bool",  "char",  "long",  "short", "unsigned", "if",
             "else", "for",   "while",  "const", "true",  "false", "min",   "max",      "do",

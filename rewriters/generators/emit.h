@@ -20,6 +20,7 @@ class Code {
   void comment(std::string_view text);
   void open(std::string_view head);  ///< "for (…)": the brace is added
   void close(std::string_view tail = {});
+  void turn(std::string_view head);  ///< "} else {"
   /// "head(a, b) {": parameters broken at 100 columns.
   void open_function(std::string_view head, const std::vector<std::string>& parameters);
   [[nodiscard]] const std::string& text() const { return text_; }

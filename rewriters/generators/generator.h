@@ -46,14 +46,20 @@ struct Offer {
   std::string description;  ///< "softmax-like rows of 4096: 2 reductions, 1 map"
 };
 
+/// A tensor map of a buffer; `map.buffer` does not count.
+struct GeneratedTensorMap {
+  std::string buffer;
+  ConcreteTensorMap map;
+};
+
 struct GeneratedLaunch {
   std::string kernel;               ///< as in `source`
   std::vector<std::int64_t> grid;   ///< 1 to 3 entries, x first
   std::vector<std::int64_t> block;  ///< likewise
   std::int64_t shared_bytes = 0;    // dynamic [B]
-  /// Buffers by name, in the order of the kernel's parameters: the only kind of argument, since
-  /// sizes are constants in the text.
-  std::vector<std::string> args;
+  // The kernel's parameters, in their order; sizes are constants in the text.
+  std::vector<GeneratedTensorMap> tensor_maps;
+  std::vector<std::string> args;  ///< buffers by name
 };
 
 struct Generated {

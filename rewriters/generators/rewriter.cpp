@@ -274,10 +274,12 @@ class GeneratorRewriter final : public Rewriter {
         generator_.generate(goal_of(lifted, lifted.sites[site], context), step, prefix);
     if (!generated) return generated;
     for (GeneratedLaunch& launch : generated->launches) {
-      for (std::string& name : launch.args) {
+      const auto restore = [&](std::string& name) {
         const auto known = given.find(name);
         if (known != given.end()) name = known->second;
-      }
+      };
+      for (std::string& name : launch.args) restore(name);
+      for (GeneratedTensorMap& one : launch.tensor_maps) restore(one.buffer);
     }
     return generated;
   }
@@ -335,6 +337,17 @@ class GeneratorRewriter final : public Rewriter {
     for (const std::int64_t extent : generated.grid) launch.grid.emplace_back(extent);
     for (const std::int64_t extent : generated.block) launch.block.emplace_back(extent);
     launch.shared_bytes = Expr(generated.shared_bytes);
+    for (const GeneratedTensorMap& one : generated.tensor_maps) {
+      Argument argument{.kind = Argument::Kind::kTensorMap, .buffer = one.buffer};
+      const auto constants = [](const std::vector<std::int64_t>& values) {
+        std::vector<Expr> exprs;
+        for (const std::int64_t value : values) exprs.emplace_back(value);
+        return exprs;
+      };
+      argument.tensor_map = {constants(one.map.shape), constants(one.map.strides),
+                             constants(one.map.box), one.map.swizzle};
+      launch.args.push_back(std::move(argument));
+    }
     for (const std::string& name : generated.args) {
       Argument argument;
       argument.kind = Argument::Kind::kBuffer;

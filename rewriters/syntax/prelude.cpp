@@ -515,7 +515,7 @@ namespace cuda { namespace std { using namespace ::std; } }
 
 constexpr std::string_view kCuda = R"cuda(
 #pragma once
-struct alignas(64) CUtensorMap_st {
+struct alignas(128) CUtensorMap_st {
   unsigned long long opaque[16];
 };
 typedef struct CUtensorMap_st CUtensorMap;

@@ -18,7 +18,7 @@ static_assert(static_cast<int>(TensorMapSpec::Swizzle::k128B) == CU_TENSOR_MAP_S
 static_assert(static_cast<int>(TensorMapSpec::Fill::kNan) ==
               CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA);
 static_assert(sizeof(CUtensorMap) == kTensorMapBytes);
-static_assert(alignof(CUtensorMap) == kTensorMapAlignment);
+static_assert(alignof(CUtensorMap) % kTensorMapAlignment == 0);
 
 Result<std::array<std::uint8_t, kTensorMapBytes>> encode(const Gpu& gpu,
                                                          const TensorMapSpec& spec) {

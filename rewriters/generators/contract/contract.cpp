@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rewriters/generators/contract/emit.h"
+#include "rewriters/generators/contract/hopper.h"
 
 namespace hone::generators {
 namespace {
@@ -37,6 +38,9 @@ class Contract : public Generator {
     if (!contraction) return std::unexpected(contraction.error());
     const auto schedule = schedule_of(*contraction, goal, step);
     if (!schedule) return std::unexpected(schedule.error());
+    if (schedule->pipe == Pipe::kWgmmaBulk)
+      return with_includes(goal, *contraction, {},
+                           generate_bulk(*contraction, *schedule, goal, prefix));
     const Emitter emit(*contraction, *schedule, goal, prefix);
 
     Generated generated;
@@ -57,20 +61,27 @@ class Contract : public Generator {
         generated.source += mma_kernel(emit);
     }
     generated.source += emit.second_kernel();
-    std::vector<ScalarType> types{emit.a.type, emit.b.type, contraction->nest->type};
-    for (const ConcreteBuffer& buffer : goal.concrete->buffers) {
-      if (std::ranges::find(contraction->inputs, buffer.name) != contraction->inputs.end()) {
-        types.push_back(buffer.type);
-      }
-    }
-    const auto has = [&](ScalarType type) { return std::ranges::find(types, type) != types.end(); };
-    if (has(ScalarType::kF16)) generated.includes.emplace_back("cuda_fp16.h");
-    if (has(ScalarType::kBf16)) generated.includes.emplace_back("cuda_bf16.h");
     generated.launches.push_back(emit.first_launch());
     if (emit.is_split()) {
       generated.launches.push_back(emit.second_launch());
       generated.scratch.push_back(emit.partial_sums());
     }
+    return with_includes(goal, *contraction, {emit.a.type, emit.b.type}, std::move(generated));
+  }
+
+ private:
+  /// The headers of half types, where buffers or `types` have them.
+  static Result<Generated> with_includes(const Goal& goal, const Contraction& c,
+                                         std::vector<ScalarType> types,
+                                         Result<Generated> generated) {
+    if (!generated) return generated;
+    types.insert(types.end(), {c.a.type, c.b.type, c.nest->type});
+    for (const ConcreteBuffer& buffer : goal.concrete->buffers) {
+      if (std::ranges::find(c.inputs, buffer.name) != c.inputs.end()) types.push_back(buffer.type);
+    }
+    const auto has = [&](ScalarType type) { return std::ranges::find(types, type) != types.end(); };
+    if (has(ScalarType::kF16)) generated->includes.emplace_back("cuda_fp16.h");
+    if (has(ScalarType::kBf16)) generated->includes.emplace_back("cuda_bf16.h");
     return generated;
   }
 };

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "rewriters/generators/contract/hopper.h"
 #include "rewriters/generators/contract/tile.h"
 #include "rewriters/generators/products.h"
 #include "rewriters/generators/space.h"
@@ -14,14 +15,15 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr Pipe kPipes[] = {Pipe::kFma,  Pipe::kFmaRuns,     Pipe::kWgmma,
-                           Pipe::kMma,  Pipe::kWgmmaTf32x3, Pipe::kTf32x3,
-                           Pipe::kTf32, Pipe::kBf16,        Pipe::kWgmmaBf16};
+constexpr Pipe kPipes[] = {Pipe::kFma,         Pipe::kFmaRuns,  Pipe::kWgmma, Pipe::kMma,
+                           Pipe::kWgmmaTf32x3, Pipe::kTf32x3,   Pipe::kTf32,  Pipe::kBf16,
+                           Pipe::kWgmmaBf16,   Pipe::kWgmmaBulk};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
 bool is_wgmma(Pipe pipe) {
-  return pipe == Pipe::kWgmma || pipe == Pipe::kWgmmaBf16 || pipe == Pipe::kWgmmaTf32x3;
+  return pipe == Pipe::kWgmma || pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaBf16 ||
+         pipe == Pipe::kWgmmaTf32x3;
 }
 
 int power_below(std::int64_t value) {
@@ -114,6 +116,16 @@ void repair_wgmma(Schedule& s, const Contraction& c) {
   s.stages = std::max(s.stages, 3);
 }
 
+void repair_wgmma_bulk(Schedule& s) {
+  s.bk = 64;
+  s.bm = std::clamp(s.bm, 64, 256);
+  // 64 rows for each warp group, and its sums in what registers there are.
+  s.bn = std::clamp(s.bn, 64, s.bm == 256 ? 128 : 256);
+  s.wm = 64;
+  s.wn = s.bn;
+  s.split_k = s.tail = 1;
+}
+
 void repair_wgmma_tf32(Schedule& s) {
   s.bk = 32;
   // Two sets of sums, and A in halves twice: 64 x 128 a warpgroup.
@@ -134,6 +146,9 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
     case Pipe::kWgmmaBf16:
       repair_wgmma(s, c);
       break;
+    case Pipe::kWgmmaBulk:
+      repair_wgmma_bulk(s);
+      break;
     case Pipe::kWgmmaTf32x3:
       repair_wgmma_tf32(s);
       break;
@@ -145,7 +160,7 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
                       static_cast<double>(size_of(c.total_type));
   if (s.split_k > 1 || c.k_size / s.tail < s.bk) s.tail = 1;
   while (s.split_k > 1 && (c.k_size / s.split_k < s.bk || sums * s.split_k > 512e6)) s.split_k /= 2;
-  const int fewest = is_wgmma(s.pipe) ? 3 : 2;
+  const int fewest = is_wgmma(s.pipe) && s.pipe != Pipe::kWgmmaBulk ? 3 : 2;
   while (s.stages > fewest && shared_bytes(c, s) > most_shared) --s.stages;
   while (is_fma(s.pipe) && s.bk > 8 && shared_bytes(c, s) > most_shared) s.bk /= 2;
 }
@@ -168,6 +183,8 @@ std::string_view name_of(Pipe pipe) {
       return "bf16";
     case Pipe::kWgmma:
       return "wgmma";
+    case Pipe::kWgmmaBulk:
+      return "wgmma-bulk";
     case Pipe::kWgmmaTf32x3:
       return "wgmma-tf32x3";
     case Pipe::kWgmmaBf16:
@@ -222,6 +239,7 @@ int sm_count(const Goal& goal) {
 
 int Schedule::threads() const {
   if (is_fma(pipe)) return bm / tm * (bn / tn);
+  if (pipe == Pipe::kWgmmaBulk) return bm / wm * 128 + 128;
   if (is_wgmma(pipe)) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
@@ -231,7 +249,8 @@ std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
   // Three tiles of B in halves.
   const std::int64_t planes =
       schedule.pipe == Pipe::kWgmmaTf32x3 ? std::int64_t{3} * 2 * schedule.bn * schedule.bk * 4 : 0;
-  return planes + schedule.stages * (a.bytes() + b.bytes());
+  const std::int64_t barriers = schedule.pipe == Pipe::kWgmmaBulk ? 16 : 0;
+  return planes + schedule.stages * (a.bytes() + b.bytes() + barriers);
 }
 
 std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
@@ -252,6 +271,9 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
         break;
       case Pipe::kWgmma:
         can = capability == 90 && in_f32 && c.a.type == c.b.type && is_half(c.a.type);
+        break;
+      case Pipe::kWgmmaBulk:
+        can = capability == 90 && has_bulk_operands(c);
         break;
       case Pipe::kWgmmaTf32x3:
       case Pipe::kWgmmaBf16:
@@ -353,6 +375,7 @@ double rate_of(Pipe pipe, ScalarType type) {
     case Pipe::kBf16:
       return 500;
     case Pipe::kWgmma:
+    case Pipe::kWgmmaBulk:
       return 1600;
     case Pipe::kWgmmaBf16:
       return 900;

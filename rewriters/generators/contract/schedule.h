@@ -17,7 +17,8 @@ enum class Pipe {
   kTf32,         ///< once: f32 rounded to tf32
   kBf16,         ///< mma.sync m16n8k16: f32 rounded to bf16
   kWgmma,        ///< wgmma m64nNk16: f16 and bf16, sums in f32
-  kWgmmaBf16,    ///< the same, f32 rounded to bf16
+  kWgmmaBulk,    ///< the same, its tiles copied in bulk by a thread of their own (hopper.h)
+  kWgmmaBf16,    ///< as kWgmma, f32 rounded to bf16
   kWgmmaTf32x3,  ///< wgmma m64nNk8 three times
 };
 [[nodiscard]] std::string_view name_of(Pipe pipe);

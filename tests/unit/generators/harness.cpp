@@ -301,14 +301,19 @@ bool build(const Generated& generated, Problem& problem, CodeFor code_for, Built
     for (std::size_t i = 0; i < one.grid.size(); ++i) launch.grid[i] = one.grid[i];
     for (std::size_t i = 0; i < one.block.size(); ++i) launch.block[i] = one.block[i];
     launch.shared_bytes = one.shared_bytes;
-    for (const std::string& arg : one.args) {
+    const auto index_of = [&](const std::string& name) {
       int index = -1;
       for (std::size_t i = 0; i < program.buffers.size(); ++i) {
-        if (program.buffers[i].name == arg) index = static_cast<int>(i);
+        if (program.buffers[i].name == name) index = static_cast<int>(i);
       }
-      EXPECT_GE(index, 0) << arg;
-      launch.args.emplace_back(BufferIndex{index});
+      EXPECT_GE(index, 0) << name;
+      return index;
+    };
+    for (const GeneratedTensorMap& map : one.tensor_maps) {
+      launch.args.emplace_back(map.map);
+      std::get<ConcreteTensorMap>(launch.args.back()).buffer = index_of(map.buffer);
     }
+    for (const std::string& arg : one.args) launch.args.emplace_back(BufferIndex{index_of(arg)});
     program.launches.push_back(std::move(launch));
   }
   program.source = job.source;

@@ -224,6 +224,13 @@ class NestCase {
       for (std::size_t i = 0; i < launch.block.size(); ++i)
         config.block[i] = static_cast<std::uint32_t>(launch.block[i]);
       config.dynamic_shared_bytes = static_cast<std::uint32_t>(launch.shared_bytes);
+      for (const GeneratedTensorMap& one : launch.tensor_maps) {
+        const auto buffer = std::ranges::find(concrete.buffers, one.buffer, &ConcreteBuffer::name);
+        const auto bytes = emulator::encode_tiled_tensor_map(
+            spec_of(one.map, buffer->type, addresses.at(one.buffer)));
+        EXPECT_TRUE(bytes.has_value()) << bytes.error().message;
+        config.parameters.insert(config.parameters.end(), bytes->begin(), bytes->end());
+      }
       for (const std::string& arg : launch.args) {
         const std::uint64_t address = addresses.at(arg);
         const auto* bytes = reinterpret_cast<const std::uint8_t*>(&address);

@@ -1,0 +1,302 @@
+#include "rewriters/generators/contract/hopper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "rewriters/generators/products.h"
+#include "rewriters/tile/operands.h"
+
+namespace hone::generators::contract {
+namespace {
+
+using lift::Node;
+using lift::Nodes;
+using lift::Term;
+
+constexpr int kTileK = 64;  // 128 bytes, as wide as a swizzle
+
+/// Of an operand: how far its neighbours are along batch, rows and k [elements].
+struct Strides {
+  std::int64_t batch = 0, outer = 0, k = 0;
+};
+
+/// Empty: the operand is no plain load from the buffer's first element on.
+std::optional<Strides> strides_of(const Contraction& c, const Operand& operand) {
+  const Ref value = operand.value;
+  if (value->kind != Node::Kind::kLoad || value->type != operand.type) return std::nullopt;
+  if (!operand.mask->is_constant() || operand.mask->constant == 0) return std::nullopt;
+  const Ref element = value->args[0];
+  if (element->kind != Node::Kind::kSum || element->constant != 0) return std::nullopt;
+  Strides strides;
+  for (const Term& term : element->terms) {
+    if (term.atom->kind != Node::Kind::kIndex || term.coefficient < 0) return std::nullopt;
+    if (term.atom->symbol == c.batch) {
+      strides.batch = term.coefficient;
+    } else if (term.atom->symbol == operand.outer) {
+      strides.outer = term.coefficient;
+    } else if (term.atom->symbol == operand.k) {
+      strides.k = term.coefficient;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return strides;
+}
+
+/// The operand for bulk copies of `rows` x kTileK; empty: it cannot be.
+std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, int rows) {
+  const auto strides = strides_of(c, operand);
+  if (!strides) return std::nullopt;
+  const bool along_k = strides->k == 1;
+  if (!along_k && strides->outer != 1) return std::nullopt;
+  const bool is_a = operand.outer == c.m;
+  tile::View view{.name = is_a ? "map_a" : "map_b",
+                  .buffer = operand.value->op,
+                  .type = operand.type,
+                  .swizzle = 128};
+  const std::int64_t outer_size = is_a ? c.m_size : c.n_size;
+  view.shape = along_k ? std::vector{outer_size, c.k_size} : std::vector{c.k_size, outer_size};
+  view.strides = {along_k ? strides->outer : strides->k};
+  view.box = along_k ? std::vector<std::int64_t>{rows, kTileK}
+                     : std::vector<std::int64_t>{kTileK, 64};
+  if (strides->batch != 0) {
+    view.shape.insert(view.shape.begin(), c.batch_size);
+    view.strides.insert(view.strides.begin(), strides->batch);
+    view.box.insert(view.box.begin(), 1);
+  }
+  const ConcreteTensorMap map{0, view.shape, view.strides, view.box, view.swizzle};
+  if (!mistake_in(spec_of(map, view.type, 0)).empty()) return std::nullopt;
+  return view;
+}
+
+/// What the two roles have in common: which tile of the output is next.
+struct Place {
+  SymbolId batch = -1, m_first = -1, n_first = -1;
+};
+
+class BulkBuilder {
+ public:
+  BulkBuilder(const Contraction& c, const Schedule& s, const Goal& goal, const std::string& prefix)
+      : c_(c), s_(s), goal_(goal), nodes_(*c.nodes) {
+    tiles_m_ = ceil_divide(c.m_size, s.bm);
+    tiles_n_ = ceil_divide(c.n_size, s.bn);
+    tiles_ = tiles_m_ * tiles_n_ * c.batch_size;
+    program_.kernel = prefix + "contract";
+    program_.prefix = prefix;
+    program_.nodes = &nodes_;
+    program_.grid = std::min<std::int64_t>(tiles_, sm_count(goal));
+    program_.comment = fmt::format(
+        "{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. A thread "
+        "copies tiles there, {} of 128 threads multiply them; each block does every {}th tile.",
+        c.describe(), s.bm, s.bn, kTileK, s.stages,
+        s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64), program_.grid);
+  }
+
+  tile::Program build() {
+    program_.block = nodes_.new_symbol("block", program_.grid);
+    program_.group = nodes_.new_symbol("group", s_.bm / 64);
+    program_.views = {*view_of(c_, c_.a, s_.bm), *view_of(c_, c_.b, s_.bn)};
+    program_.sums = {{"sums", s_.bn}};
+    const auto tile_of = [&](const char* name, const Operand& operand, int rows) {
+      return tile::SharedTile{name, operand.type,
+                              tile::wgmma_operand(rows, kTileK, strides_of(c_, operand)->k == 1)};
+    };
+    program_.rings = {{"tiles", s_.stages,
+                       {tile_of("tile_a", c_.a, s_.bm), tile_of("tile_b", c_.b, s_.bn)}}};
+    parameters();
+    const auto [load_registers, math_registers] = registers();
+    program_.roles = {{.name = "load", .registers = load_registers, .one_thread = true,
+                       .body = {load()}},
+                      {.name = "math", .warp_groups = s_.bm / 64, .registers = math_registers,
+                       .body = {math()}}};
+    return std::move(program_);
+  }
+
+ private:
+  Ref number(std::int64_t value) { return nodes_.integer(value); }
+  Ref at(SymbolId symbol) { return nodes_.index(symbol); }
+
+  /// Registers that the copying threads leave to the others.
+  [[nodiscard]] std::pair<int, int> registers() const {
+    const int groups = s_.bm / 64, each = 65536 / (128 * (groups + 1)) / 8 * 8;
+    if (groups == 1) return {0, 0};
+    constexpr int kLoad = 24;
+    return {kLoad, std::min(240, (each * (groups + 1) - kLoad) / groups / 8 * 8)};
+  }
+
+  /// Buffers that the output's value reads, and the output.
+  void parameters() {
+    for (const std::string& name : read_by_value())
+      if (name != c_.nest->buffer)
+        program_.parameters.push_back({name, goal_.buffer(name)->type, false});
+    program_.parameters.push_back({c_.nest->buffer, c_.nest->type, true});
+  }
+
+  [[nodiscard]] std::vector<std::string> read_by_value() const {
+    std::vector<std::string> names;
+    for (const Ref value : {c_.value, c_.guard, c_.element}) {
+      for_each(value, [&](Ref node) {
+        if (node->kind == Node::Kind::kLoad && node != c_.sum &&
+            std::ranges::find(names, node->op) == names.end())
+          names.push_back(node->op);
+      });
+    }
+    return names;
+  }
+
+  /// Names for the place of the `tile`th tile. Blocks that run together go through s.group rows of
+  /// tiles: what they read stays in the L2.
+  Place place(SymbolId tile, tile::Body& body) {
+    const auto define = [&](const char* name, Ref value, std::int64_t extent) {
+      const SymbolId symbol = nodes_.new_symbol(name, extent);
+      body.push_back({tile::Define{symbol, value}});
+      return symbol;
+    };
+    Place place;
+    const std::int64_t of_batch = tiles_m_ * tiles_n_;
+    Ref number_in = at(tile);
+    if (c_.batch_size > 1) {
+      place.batch = define("batch_at", nodes_.divide(at(tile), number(of_batch)), c_.batch_size);
+      const SymbolId in = define("in_batch", nodes_.remainder(at(tile), number(of_batch)), of_batch);
+      number_in = at(in);
+    }
+    const std::int64_t group = std::min<std::int64_t>(s_.group, tiles_m_);
+    const std::int64_t strip = group * tiles_n_;
+    const Ref first_row = nodes_.scale(nodes_.divide(number_in, number(strip)), group);
+    const Ref in_group = nodes_.remainder(number_in, number(strip));
+    Ref row = nullptr, column = nullptr;
+    if (tiles_m_ % group == 0) {
+      row = nodes_.add(first_row, nodes_.remainder(in_group, number(group)));
+      column = nodes_.divide(in_group, number(group));
+    } else {
+      const SymbolId rows_here = define(
+          "rows_here",
+          nodes_.op("min", ScalarType::kI64,
+                    {number(group), nodes_.subtract(number(tiles_m_), first_row)}),
+          group + 1);
+      row = nodes_.add(first_row, nodes_.remainder(in_group, at(rows_here)));
+      column = nodes_.divide(in_group, at(rows_here));
+    }
+    place.m_first = define("m_first", nodes_.scale(row, s_.bm), tiles_m_ * s_.bm);
+    place.n_first = define("n_first", nodes_.scale(column, s_.bn), tiles_n_ * s_.bn);
+    return place;
+  }
+
+  tile::Operation over_tiles(SymbolId tile, tile::Body body) {
+    return {tile::Loop{tile, at(program_.block), number(tiles_), number(program_.grid),
+                       std::move(body), ""}};
+  }
+  tile::Loop over_k(SymbolId k, tile::Body body) {
+    return {k, number(0), number(c_.k_size), number(kTileK), std::move(body), ""};
+  }
+
+  /// Boxes of one operand at (batch, first, k).
+  void copies(bool is_a, const Place& place, SymbolId k, tile::Body& body) {
+    const tile::View& view = program_.views[is_a ? 0 : 1];
+    const Ref first = at(is_a ? place.m_first : place.n_first);
+    const bool along_k = tile::is_along_k(program_.rings[0].tiles[is_a ? 0 : 1]);
+    const bool batched = view.shape.size() == 3;
+    const int rows = is_a ? s_.bm : s_.bn, each = along_k ? rows : 64;
+    for (int row = 0; row < rows; row += each) {
+      tile::BulkCopy copy{.ring = 0, .tile = is_a ? 0 : 1, .view = is_a ? 0 : 1};
+      if (batched) copy.from.push_back(at(place.batch));
+      const Ref outer = nodes_.add(first, number(row));
+      copy.from.push_back(along_k ? outer : at(k));
+      copy.from.push_back(along_k ? at(k) : outer);
+      copy.to = {row, 0};
+      body.push_back({std::move(copy)});
+    }
+  }
+
+  tile::Operation load() {
+    const SymbolId tile = nodes_.new_symbol("tile", tiles_);
+    const SymbolId k = nodes_.new_symbol("k_first", c_.k_size);
+    tile::Body body;
+    const Place where = place(tile, body);
+    tile::Body round = {{tile::Acquire{0}}};
+    copies(true, where, k, round);
+    copies(false, where, k, round);
+    round.push_back({tile::Commit{0}});
+    body.push_back({over_k(k, std::move(round))});
+    return over_tiles(tile, std::move(body));
+  }
+
+  tile::Operation math() {
+    const SymbolId tile = nodes_.new_symbol("tile", tiles_);
+    const SymbolId k = nodes_.new_symbol("k_first", c_.k_size);
+    tile::Body body;
+    const Place where = place(tile, body);
+    const Ref of_group = s_.bm == 64 ? number(0) : nodes_.scale(at(program_.group), 64);
+    const Ref fresh = nodes_.is_zero(at(k));
+    body.push_back({over_k(k, {{tile::Wait{0}},
+                               {tile::Multiply{0, 0, 0, 1, of_group, fresh}},
+                               {tile::Release{0, fresh}}})});
+    body.push_back({tile::Drain{0}});
+    tile::Store store{.sums = 0,
+                      .row = nodes_.add(at(where.m_first), of_group),
+                      .column = at(where.n_first),
+                      .row_symbol = c_.m,
+                      .column_symbol = c_.n,
+                      .rows = c_.m_size,
+                      .columns = c_.n_size,
+                      .buffer = c_.nest->buffer,
+                      .type = c_.nest->type,
+                      .sum = c_.sum,
+                      .contiguous = c_.contiguous_n};
+    lift::Nodes::Substitution batch;
+    if (where.batch >= 0) batch[c_.batch] = at(where.batch);
+    store.value = nodes_.substitute(c_.value, batch);
+    store.element = nodes_.substitute(c_.element, batch);
+    store.guard = nodes_.substitute(c_.guard, batch);
+    body.push_back({std::move(store)});
+    return over_tiles(tile, std::move(body));
+  }
+
+  const Contraction& c_;
+  const Schedule& s_;
+  const Goal& goal_;
+  Nodes& nodes_;
+  std::int64_t tiles_m_ = 0, tiles_n_ = 0, tiles_ = 0;
+  tile::Program program_;
+};
+
+}  // namespace
+
+bool has_bulk_operands(const Contraction& c) {
+  const bool half = c.a.type == ScalarType::kF16 || c.a.type == ScalarType::kBf16;
+  return half && c.a.type == c.b.type && c.total_type == ScalarType::kF32 &&
+         view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
+}
+
+tile::Program bulk_program(const Contraction& c, const Schedule& s, const Goal& goal,
+                           const std::string& prefix) {
+  return BulkBuilder(c, s, goal, prefix).build();
+}
+
+Result<Generated> generate_bulk(const Contraction& c, const Schedule& s, const Goal& goal,
+                                const std::string& prefix) {
+  const tile::Program program = bulk_program(c, s, goal, prefix);
+  tile::Limits limits;
+  if (goal.context != nullptr) {
+    limits.shared_bytes = goal.context->target.shared_per_block_optin;
+    limits.compute_capability = goal.context->target.compute_capability;
+  }
+  if (auto ok = tile::verify(program, limits); !ok) return std::unexpected(ok.error());
+  Generated generated;
+  generated.source = tile::print(program);
+  generated.includes = {"cuda.h"};
+  GeneratedLaunch launch{.kernel = program.kernel,
+                         .grid = {program.grid},
+                         .block = {program.threads()},
+                         .shared_bytes = program.shared_bytes()};
+  for (const tile::View& view : program.views)
+    launch.tensor_maps.push_back(
+        {view.buffer, {0, view.shape, view.strides, view.box, view.swizzle}});
+  for (const auto& parameter : program.parameters) launch.args.push_back(parameter.buffer);
+  generated.launches.push_back(std::move(launch));
+  return generated;
+}
+
+}  // namespace hone::generators::contract

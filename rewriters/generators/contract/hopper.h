@@ -1,0 +1,24 @@
+// Products on sm_90a as tile programs: one thread copies tiles in bulk by tensor maps, warp groups
+// multiply them by wgmma, and each block does tile after tile.
+#pragma once
+
+#include <string>
+
+#include "rewriters/generators/contract/schedule.h"
+#include "rewriters/tile/program.h"
+
+namespace hone::generators::contract {
+
+/// Operands that bulk copies can bring as they are: plain loads of 16-bit elements, side by side along
+/// k or along their rows, all other strides multiples of 16 bytes, no masks; sums in f32.
+[[nodiscard]] bool has_bulk_operands(const Contraction& c);
+
+/// Of a schedule whose pipe is kWgmmaBulk.
+[[nodiscard]] tile::Program bulk_program(const Contraction& c, const Schedule& s, const Goal& goal,
+                                         const std::string& prefix);
+
+/// The kernel's text and launch. kRefused: the program does not verify.
+[[nodiscard]] Result<Generated> generate_bulk(const Contraction& c, const Schedule& s,
+                                              const Goal& goal, const std::string& prefix);
+
+}  // namespace hone::generators::contract

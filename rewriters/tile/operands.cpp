@@ -1,0 +1,75 @@
+#include "rewriters/tile/operands.h"
+
+#include <fmt/format.h>
+
+namespace hone::tile {
+
+Layout wgmma_operand(std::int64_t rows, std::int64_t k, bool along_k) {
+  if (along_k) {
+    // Lines of 64 elements of one row; further k in bands after all rows.
+    return Layout({{{rows, 64}}, {{64, 1}, {k / 64, rows * 64}}}, 128);
+  }
+  return Layout({{{64, 1}, {rows / 64, k * 64}}, {{k, 64}}}, 128);
+}
+
+bool is_along_k(const SharedTile& tile) { return tile.layout.dimension(1)[0].stride == 1; }
+
+std::string copy_mistake(const View& view, const SharedTile& tile,
+                         const std::vector<std::int64_t>& to) {
+  if (view.type != tile.type) return "their types differ";
+  if (view.swizzle != tile.layout.swizzle())
+    return fmt::format("a swizzle of {} bytes is read as one of {}", view.swizzle,
+                       tile.layout.swizzle());
+  const ConcreteTensorMap map{0, view.shape, view.strides, view.box, view.swizzle};
+  if (map.shape.empty() || map.box.size() != map.shape.size() ||
+      map.strides.size() + 1 != map.shape.size())
+    return "a box, a shape and strides of different ranks";
+  if (const std::string mistake = mistake_in(spec_of(map, view.type, 0)); !mistake.empty())
+    return mistake;
+  const std::size_t rank = view.box.size();
+  for (std::size_t d = 0; d + 2 < rank; ++d)
+    if (view.box[d] != 1) return "more than two dimensions of the box are not 1";
+  const std::int64_t x_extent = view.box[rank - 1], y_extent = rank > 1 ? view.box[rank - 2] : 1;
+  const bool along_k = is_along_k(tile);
+  if (to.size() != 2) return "its place has not two coordinates";
+  const std::int64_t first = tile.layout.offset({to[0], to[1]});
+  if (view.swizzle != 0 && first * static_cast<std::int64_t>(size_of(tile.type)) % 1024 != 0)
+    return "it does not begin at a multiple of 1024 bytes";
+  for (std::int64_t y = 0; y < y_extent; ++y) {
+    for (std::int64_t x = 0; x < x_extent; ++x) {
+      const std::int64_t row = to[0] + (along_k ? y : x), k = to[1] + (along_k ? x : y);
+      if (row >= tile.layout.extent(0) || k >= tile.layout.extent(1))
+        return fmt::format("({}, {}) is outside of the tile", row, k);
+      if (tile.layout.offset({row, k}) != first + y * x_extent + x)
+        return fmt::format("({}, {}) does not lie where the copy writes it", row, k);
+    }
+  }
+  return {};
+}
+
+std::string product_mistake(const SharedTile& a, const SharedTile& b, int columns) {
+  if (a.type != b.type || (a.type != ScalarType::kF16 && a.type != ScalarType::kBf16))
+    return fmt::format("wgmma does not multiply {} by {}", to_string(a.type), to_string(b.type));
+  if (columns < 8 || columns > 256 || columns % 8 != 0)
+    return fmt::format("{} columns; wgmma has 8 to 256 in steps of 8", columns);
+  const std::int64_t k = a.layout.extent(1);
+  if (k != b.layout.extent(1) || k % 16 != 0)
+    return fmt::format("{} and {} of k in '{}' and '{}'; both must have a same multiple of 16", k,
+                       b.layout.extent(1), a.name, b.name);
+  if (b.layout.extent(0) != columns)
+    return fmt::format("'{}' has {} columns, the sums have {}", b.name, b.layout.extent(0), columns);
+  if (a.layout.extent(0) % 64 != 0)
+    return fmt::format("'{}' has {} rows; each warp group multiplies 64", a.name,
+                       a.layout.extent(0));
+  for (const SharedTile* tile : {&a, &b}) {
+    const std::int64_t rows = tile->layout.extent(0);
+    const bool along_k = is_along_k(*tile);
+    if (k % 64 != 0 || (!along_k && rows % 64 != 0) ||
+        tile->layout != wgmma_operand(rows, k, along_k))
+      return fmt::format("'{}' does not lie as wgmma reads it: {}", tile->name,
+                         tile->layout.describe());
+  }
+  return {};
+}
+
+}  // namespace hone::tile

@@ -1,0 +1,548 @@
+// From a tile program to CUDA.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <set>
+
+#include "rewriters/generators/emit.h"
+#include "rewriters/generators/print_value.h"
+#include "rewriters/generators/text.h"
+#include "rewriters/generators/warpgroup.h"
+#include "rewriters/tile/operands.h"
+#include "rewriters/tile/program.h"
+
+namespace hone::tile {
+namespace {
+
+using generators::Code;
+using generators::filled;
+using generators::Holes;
+using generators::Names;
+using generators::Printer;
+using generators::type_name;
+
+constexpr const char* kBarriers = R"(
+// Barriers in shared memory: a phase ends with the last arrival and the last byte that were announced.
+__device__ __forceinline__ unsigned $prefixshared_address(const void* at) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+__device__ __forceinline__ void $prefixinit(unsigned long long* barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"($prefixshared_address(barrier)),
+               "r"(arrivals)
+               : "memory");
+}
+// Barriers that were made are there for the copies, too.
+__device__ __forceinline__ void $prefixinit_ends() {
+  asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
+}
+__device__ __forceinline__ void $prefixarrive(unsigned long long* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"($prefixshared_address(barrier))
+               : "memory");
+}
+__device__ __forceinline__ void $prefixexpect(unsigned long long* barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                   $prefixshared_address(barrier)),
+               "r"(bytes)
+               : "memory");
+}
+// Until the phase of this parity has ended.
+__device__ __forceinline__ void $prefixwait_for(unsigned long long* barrier, unsigned parity) {
+  asm volatile(
+      "{\n.reg .pred ended;\nagain:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
+      "@!ended bra again;\n}" ::"r"($prefixshared_address(barrier)),
+      "r"(parity)
+      : "memory");
+}
+)";
+
+constexpr const char* kRegisters = R"(
+// Gives registers back, or takes what others gave.
+template <int kRegisters>
+__device__ __forceinline__ void $prefixgive_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ __forceinline__ void $prefixtake_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+)";
+
+std::string copy_function(int rank, const std::string& prefix) {
+  std::string parameters, numbers, operands;
+  for (int d = 0; d < rank; ++d) {
+    parameters += fmt::format(", int at{}", d);
+    numbers += fmt::format("{}%{}", d == 0 ? "" : ", ", 3 + d);
+    operands += fmt::format(", \"r\"(at{})", d);
+  }
+  return filled(R"(
+// Starts the copy of a box, whose bytes count at the barrier; at0 is along the innermost dimension.
+__device__ __forceinline__ void $prefixcopy_box(void* to, const CUtensorMap& map,
+                                                unsigned long long* barrier$parameters) {
+  asm volatile(
+      "cp.async.bulk.tensor.$rankd.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {$numbers}], [%2];" ::"r"($prefixshared_address(to)),
+      "l"(&map), "r"($prefixshared_address(barrier))$operands
+      : "memory");
+}
+)",
+                {{"prefix", prefix},
+                 {"rank", std::to_string(rank)},
+                 {"parameters", parameters},
+                 {"numbers", numbers},
+                 {"operands", operands}});
+}
+
+/// What printing knows of a program.
+class ProgramPrinter {
+ public:
+  explicit ProgramPrinter(const Program& program) : p_(program), values_(*program.nodes) {
+    // What the texts below call their own things.
+    for (const char* word : {"m", "n", "n_run", "j", "l", "odd", "half", "left", "right", "got0",
+                             "got1", "made", "store", "sum"})
+      names_.take(word);
+    for (const auto& parameter : p_.parameters)
+      parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
+    values_.on_load = [this](Ref load) -> std::string {
+      const std::string& name = parameter_names_.at(load->op);
+      return name == load->op ? "" : fmt::format("{}[{}]", name, values_.print_index(load->args[0]));
+    };
+    values_.indices[p_.block] = "static_cast<int>(blockIdx.x)";
+    group_ = names_.fresh("group");
+    values_.indices[p_.group] = group_;
+    for (const View& view : p_.views) view_names_.push_back(names_.fresh(view.name));
+    for (const Ring& ring : p_.rings) {
+      const std::string suffix = p_.rings.size() == 1 ? "" : "_" + ring.name;
+      rings_.push_back({names_.fresh("stage" + suffix), names_.fresh("parity" + suffix),
+                        names_.fresh("full" + suffix), names_.fresh("empty" + suffix),
+                        names_.fresh("kStages" + suffix), {}});
+      for (const SharedTile& tile : ring.tiles)
+        rings_.back().tiles.push_back(names_.fresh(tile.name));
+    }
+    for (const Sums& sums : p_.sums) sums_names_.push_back(names_.fresh(sums.name));
+  }
+
+  std::string run() {
+    Code code;
+    code.line();
+    code.comment(p_.comment);
+    std::vector<std::string> parameters;
+    for (const std::string& view : view_names_)
+      parameters.push_back("const __grid_constant__ CUtensorMap " + view);
+    for (const auto& parameter : p_.parameters)
+      parameters.push_back(fmt::format("{}{}* __restrict__ {}", parameter.written ? "" : "const ",
+                                       type_name(parameter.type),
+                                       parameter_names_.at(parameter.buffer)));
+    code.open_function(
+        fmt::format("__global__ void __launch_bounds__({}, 1) {}", p_.threads(), p_.kernel),
+        parameters);
+    arena(code);
+    int first = 0;
+    for (std::size_t r = 0; r < p_.roles.size(); ++r) {
+      const Role& role = p_.roles[r];
+      const Names before = names_;  // what one role calls its own another may, too
+      const int last = first + role.warp_groups;
+      if (r == 0) {
+        code.open(fmt::format("if (threadIdx.x < {})", last * 128));
+      } else if (r + 1 < p_.roles.size()) {
+        code.turn(fmt::format("else if (threadIdx.x < {})", last * 128));
+      } else {
+        code.turn("else");
+      }
+      role_text(role, first, code);
+      names_ = before;
+      first = last;
+    }
+    code.close();
+    code.close();
+    return helpers() + code.text();
+  }
+
+ private:
+  struct RingNames {
+    std::string stage, parity, full, empty, stages;
+    std::vector<std::string> tiles;
+  };
+
+  std::string index(Ref value) { return values_.print_index(value); }
+  std::string at_stage(int ring, const std::string& barrier) const {
+    return fmt::format("&{}[{}]", barrier, rings_[static_cast<std::size_t>(ring)].stage);
+  }
+  const Ring& ring(int at) const { return p_.rings[static_cast<std::size_t>(at)]; }
+  const RingNames& names(int at) const { return rings_[static_cast<std::size_t>(at)]; }
+
+  /// Shared memory, and its barriers.
+  void arena(Code& code) {
+    code.line(fmt::format("extern __shared__ __align__(1024) unsigned char {}shared[];", p_.prefix));
+    std::int64_t offset = 0;
+    for (std::size_t r = 0; r < p_.rings.size(); ++r) {
+      const Ring& ring = p_.rings[r];
+      code.line(fmt::format("constexpr int {} = {};", rings_[r].stages, ring.stages));
+      for (std::size_t t = 0; t < ring.tiles.size(); ++t) {
+        const SharedTile& tile = ring.tiles[t];
+        code.comment(fmt::format("{} tiles of {} x {}, as {}.", ring.stages, tile.layout.extent(0),
+                                 tile.layout.extent(1), tile.layout.describe()));
+        code.line(fmt::format("{0}* const {1} = reinterpret_cast<{0}*>({2}shared + {3});",
+                              type_name(tile.type), rings_[r].tiles[t], p_.prefix, offset));
+        offset += ring.stages * tile.bytes();
+      }
+    }
+    for (std::size_t r = 0; r < p_.rings.size(); ++r) {
+      code.line(fmt::format(
+          "unsigned long long* const {} = reinterpret_cast<unsigned long long*>({}shared + {});",
+          rings_[r].full, p_.prefix, offset));
+      code.line(fmt::format("unsigned long long* const {} = {} + {};", rings_[r].empty,
+                            rings_[r].full, rings_[r].stages));
+      offset += std::int64_t{16} * p_.rings[r].stages;
+    }
+    code.open("if (threadIdx.x == 0)");
+    for (std::size_t r = 0; r < p_.rings.size(); ++r) {
+      code.open(fmt::format("for (int i = 0; i < {}; ++i)", rings_[r].stages));
+      code.line(fmt::format("{}init(&{}[i], 1);", p_.prefix, rings_[r].full));
+      code.line(fmt::format("{}init(&{}[i], {});", p_.prefix, rings_[r].empty,
+                            readers(static_cast<int>(r))));
+      code.close();
+    }
+    code.line(p_.prefix + "init_ends();");
+    code.close();
+    code.line("__syncthreads();");
+  }
+
+  /// Warp groups that release each stage: one thread of each arrives.
+  int readers(int ring) const {
+    int readers = 0;
+    for (const Role& role : p_.roles)
+      if (reads(role.body, ring)) readers += role.warp_groups;
+    return readers;
+  }
+  static bool reads(const Body& body, int ring) {
+    for (const Operation& operation : body) {
+      if (const auto* wait = std::get_if<Wait>(&operation.is); wait && wait->ring == ring) return true;
+      if (const auto* loop = std::get_if<Loop>(&operation.is); loop && reads(loop->body, ring))
+        return true;
+    }
+    return false;
+  }
+  static bool touches(const Body& body, int ring) {
+    for (const Operation& operation : body) {
+      if (const auto* acquire = std::get_if<Acquire>(&operation.is); acquire && acquire->ring == ring)
+        return true;
+      if (const auto* loop = std::get_if<Loop>(&operation.is); loop && touches(loop->body, ring))
+        return true;
+    }
+    return reads(body, ring);
+  }
+  static void sums_of(const Body& body, std::set<int>& sums) {
+    for (const Operation& operation : body) {
+      if (const auto* multiply = std::get_if<Multiply>(&operation.is)) sums.insert(multiply->sums);
+      if (const auto* loop = std::get_if<Loop>(&operation.is)) sums_of(loop->body, sums);
+    }
+  }
+
+  void role_text(const Role& role, int first_group, Code& code) {
+    code.comment(fmt::format("Role '{}'.", role.name));
+    const int each = std::min(255, 65536 / p_.threads() / 8 * 8);
+    if (role.registers > 0)
+      code.line(fmt::format("{}{}_registers<{}>();", p_.prefix,
+                            role.registers < each ? "give" : "take", role.registers));
+    if (role.one_thread) code.open(fmt::format("if (threadIdx.x == {})", first_group * 128));
+    if (role.warp_groups > 1)
+      code.line(fmt::format("const int {} = static_cast<int>(threadIdx.x) / 128 - {};", group_,
+                            first_group));
+    std::set<int> sums;
+    sums_of(role.body, sums);
+    if (!sums.empty())
+      code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;");
+    for (const int s : sums) {
+      code.line(fmt::format("float {}[{}] = {{}};", sums_names_[static_cast<std::size_t>(s)],
+                            p_.sums[static_cast<std::size_t>(s)].columns / 2));
+    }
+    for (std::size_t r = 0; r < p_.rings.size(); ++r) {
+      if (!touches(role.body, static_cast<int>(r))) continue;
+      code.line(fmt::format("int {} = 0;", rings_[r].stage));
+      code.line(fmt::format("unsigned {} = 0;", rings_[r].parity));
+    }
+    if (role.warp_groups == 1) values_.indices[p_.group] = "0";
+    body_text(role.body, code);
+    values_.indices[p_.group] = group_;
+    if (role.one_thread) code.close();
+  }
+
+  void body_text(const Body& body, Code& code) {
+    for (const Operation& operation : body)
+      std::visit([&](const auto& one) { text(one, code); }, operation.is);
+  }
+
+  void text(const Define& define, Code& code) {
+    const std::string value = index(define.value);
+    const std::string name = names_.fresh(p_.nodes->symbol(define.symbol).name);
+    values_.indices[define.symbol] = name;
+    code.line(fmt::format("const int {} = {};", name, value));
+  }
+
+  void text(const Loop& loop, Code& code) {
+    const std::string first = index(loop.first), end = index(loop.end), step = index(loop.step);
+    const std::string name = names_.fresh(p_.nodes->symbol(loop.symbol).name);
+    values_.indices[loop.symbol] = name;
+    if (!loop.comment.empty()) code.comment(loop.comment);
+    code.line("#pragma unroll 1");
+    code.open(fmt::format("for (int {0} = {1}; {0} < {2}; {3})", name, first, end,
+                          step == "1" ? "++" + name : name + " += " + step));
+    body_text(loop.body, code);
+    code.close();
+  }
+
+  void text(const Acquire& acquire, Code& code) {
+    code.comment("Once the stage is empty: the bytes of its next tiles.");
+    code.line(fmt::format("{}wait_for({}, {} ^ 1);", p_.prefix,
+                          at_stage(acquire.ring, names(acquire.ring).empty),
+                          names(acquire.ring).parity));
+    code.line(fmt::format("{}expect({}, {});", p_.prefix,
+                          at_stage(acquire.ring, names(acquire.ring).full),
+                          p_.stage_bytes(ring(acquire.ring))));
+  }
+
+  void text(const BulkCopy& copy, Code& code) {
+    const SharedTile& tile = ring(copy.ring).tiles[static_cast<std::size_t>(copy.tile)];
+    const std::int64_t inside = tile.layout.offset(copy.to);
+    std::string from;
+    for (std::size_t i = copy.from.size(); i-- > 0;) from += ", " + index(copy.from[i]);
+    code.line(fmt::format("{}copy_box(&{}, {}, {}{});", p_.prefix,
+                          place(copy.ring, copy.tile, inside == 0 ? "" : std::to_string(inside)),
+                          view_names_[static_cast<std::size_t>(copy.view)],
+                          at_stage(copy.ring, names(copy.ring).full), from));
+  }
+
+  /// "tile_a[stage * 8192 + more]"
+  std::string place(int ring_at, int tile_at, const std::string& more) const {
+    const SharedTile& tile = ring(ring_at).tiles[static_cast<std::size_t>(tile_at)];
+    return fmt::format("{}[{} * {}{}]", names(ring_at).tiles[static_cast<std::size_t>(tile_at)],
+                       names(ring_at).stage,
+                       tile.bytes() / static_cast<std::int64_t>(size_of(tile.type)),
+                       more.empty() ? "" : " + " + more);
+  }
+
+  void next_stage(int ring, Code& code) {
+    code.open(fmt::format("if (++{} == {})", names(ring).stage, names(ring).stages));
+    code.line(fmt::format("{} = 0;", names(ring).stage));
+    code.line(fmt::format("{} ^= 1;", names(ring).parity));
+    code.close();
+  }
+
+  void text(const Commit& commit, Code& code) { next_stage(commit.ring, code); }
+
+  void text(const Wait& wait, Code& code) {
+    code.line(fmt::format("{}wait_for({}, {});", p_.prefix,
+                          at_stage(wait.ring, names(wait.ring).full), names(wait.ring).parity));
+  }
+
+  void text(const Multiply& multiply, Code& code) {
+    const Ring& of = ring(multiply.ring);
+    const SharedTile& a = of.tiles[static_cast<std::size_t>(multiply.a)];
+    const SharedTile& b = of.tiles[static_cast<std::size_t>(multiply.b)];
+    const std::int64_t k = a.layout.extent(1);
+    code.comment(fmt::format("64 x {} sums of {} products each, which go on by themselves.",
+                             p_.sums[static_cast<std::size_t>(multiply.sums)].columns, k));
+    code.line(p_.prefix + "wgmma_begin();");
+    code.line("#pragma unroll");
+    code.open(fmt::format("for (int i = 0; i < {}; ++i)", k / 16));
+    const auto operand = [&](int tile_at, const SharedTile& tile, Ref row) {
+      std::string more;
+      const std::int64_t by_row = tile.layout.extent(0) > 64 ? tile.layout.offset({64, 0}) : 0;
+      if (row != nullptr && !row->is_constant() && by_row != 0)
+        more = index(p_.nodes->scale(p_.nodes->divide(row, p_.nodes->integer(64)), by_row)) + " + ";
+      // 16 of k, in lines of 64 where they run along k.
+      more += k > 64 && is_along_k(tile)
+                  ? fmt::format("i / 4 * {} + i % 4 * 16", tile.layout.offset({0, 64}))
+                  : fmt::format("i * {}", tile.layout.offset({0, 16}));
+      const std::int64_t leap =
+          is_along_k(tile) ? 16
+                           : tile.layout.extent(1) * 64 * static_cast<std::int64_t>(size_of(tile.type));
+      return fmt::format("{}descriptor<{}>(&{})", p_.prefix, leap,
+                         place(multiply.ring, tile_at, more));
+    };
+    code.line(fmt::format("{}multiply_{}({}, {}, {}, {});", p_.prefix,
+                          sums_names_[static_cast<std::size_t>(multiply.sums)],
+                          sums_names_[static_cast<std::size_t>(multiply.sums)],
+                          operand(multiply.a, a, multiply.a_row), operand(multiply.b, b, nullptr),
+                          multiply.fresh == nullptr
+                              ? "true"
+                              : fmt::format("i > 0 || !({})", values_.print(multiply.fresh))));
+    code.close();
+    code.line(p_.prefix + "wgmma_commit();");
+  }
+
+  void text(const Release& release, Code& code) {
+    code.comment("The products of the stage before have ended: it is empty.");
+    code.line(p_.prefix + "wgmma_wait<1>();");
+    const std::string condition =
+        release.first == nullptr ? "" : fmt::format("!({}) && ", values_.print(release.first));
+    code.line(fmt::format("if ({0}threadIdx.x % 128 == 0) {1}arrive(&{2}[({3} == 0 ? {4} : {3}) - 1]);",
+                          condition, p_.prefix, names(release.ring).empty, names(release.ring).stage,
+                          names(release.ring).stages));
+    next_stage(release.ring, code);
+  }
+
+  void text(const Drain& drain, Code& code) {
+    code.line(p_.prefix + "wgmma_wait<0>();");
+    code.line(fmt::format("if (threadIdx.x % 128 == 0) {0}arrive(&{1}[({2} == 0 ? {3} : {2}) - 1]);",
+                          p_.prefix, names(drain.ring).empty, names(drain.ring).stage,
+                          names(drain.ring).stages));
+    for (const std::string& sums : sums_names_) code.line(fmt::format("{}settle({});", p_.prefix, sums));
+  }
+
+  /// The value of `width` outputs from (m, n_run) on, of their sums in `sum`.
+  std::string outputs(const Store& store, int width) {
+    values_.indices[store.row_symbol] = "m";
+    values_.indices[store.column_symbol] = "n";
+    values_.known[store.sum] = "sum.at[j]";
+    std::string value = generators::as_element(values_, store.type, store.value);
+    if (size_of(store.type) > 2 && generators::compute_type(store.value->type) != store.type)
+      value = fmt::format("({})({})", type_name(store.type), value);
+    const bool guarded = store.guard != nullptr && !store.guard->is_constant();
+    const bool together = store.contiguous >= width && !guarded;
+    const Holes holes = {
+        {"value", value},
+        {"element", values_.print_index(store.element)},
+        {"out", parameter_names_.at(store.buffer)},
+        {"pack", fmt::format("{}pack<{}, {}>", p_.prefix, type_name(store.type), width)},
+        {"width", std::to_string(width)},
+        {"columns", std::to_string(store.columns)},
+        {"guard", guarded ? fmt::format(" && ({})", values_.print(store.guard)) : ""}};
+    if (!together) {
+      return filled(R"(#pragma unroll
+for (int j = 0; j < $width; ++j) {
+  const int n = n_run + j;
+  if (n < $columns$guard) $out[$element] = $value;
+}
+)",
+                    holes);
+    }
+    Holes more = holes;
+    more["column"] = generators::mentions(value, "n") ? "const int n = n_run + j;" : "";
+    return filled(R"($pack made;
+#pragma unroll
+for (int j = 0; j < $width; ++j) {
+  $column
+  made.at[j] = $value;
+}
+const int n = n_run;
+*reinterpret_cast<$pack*>(&$out[$element]) = made;
+)",
+                  more);
+  }
+
+  void text(const Store& store, Code& code) {
+    const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
+    const std::string& name = sums_names_[static_cast<std::size_t>(store.sums)];
+    const int width = size_of(store.type) == 2 && store.contiguous >= 4 && sums.columns % 16 == 0 ? 4 : 2;
+    stores_.insert(width);
+    const Holes holes = {{"prefix", p_.prefix},
+                         {"sums", name},
+                         {"row", index(store.row)},
+                         {"column", index(store.column)},
+                         {"rows", std::to_string(store.rows)},
+                         {"columns", std::to_string(store.columns)},
+                         {"width", std::to_string(width)},
+                         {"eighths", std::to_string(sums.columns / 8)},
+                         {"outputs", outputs(store, width)}};
+    std::string all = filled(R"(// Outputs (m, n_run) and its right neighbours from their sums.
+const auto store = [&](int m, int n_run, const $prefixpack<float, $width>& sum) {
+  if (m >= $rows || n_run >= $columns) return;
+  $outputs
+};
+const int m = $row + warp * 16 + lane / 4;
+)",
+                             holes);
+    all += filled(width == 2 ? R"($prefixeach<$eighths>([&](auto j) {
+  const int n = $column + j * 8 + lane % 4 * 2;
+  store(m, n, {$sums[j * 4], $sums[j * 4 + 1]});
+  store(m + 8, n, {$sums[j * 4 + 2], $sums[j * 4 + 3]});
+});
+)"
+                             : R"(// Two lanes swap halves, so that each has four neighbours of one row.
+const bool odd = lane % 2 != 0;
+$prefixeach<$eighths>([&](auto l) {
+  constexpr int half = l % 2, at = l / 2 * 8 + half * 2;
+  const float left[2] = {$sums[at], $sums[at + 1]};
+  const float right[2] = {$sums[at + 4], $sums[at + 5]};
+  const float got0 = __shfl_xor_sync(0xffffffffu, odd ? left[0] : right[0], 1);
+  const float got1 = __shfl_xor_sync(0xffffffffu, odd ? left[1] : right[1], 1);
+  const int n = $column + l / 2 * 16 + (odd ? 6 : 0) + lane % 4 * 2;
+  store(m + half * 8, n,
+        {odd ? got0 : left[0], odd ? got1 : left[1], odd ? right[0] : got0, odd ? right[1] : got1});
+});
+)",
+                  holes);
+    code.open("");
+    for (std::size_t at = 0; at < all.size();) {
+      const std::size_t end = std::min(all.find('\n', at), all.size());
+      code.line(all.substr(at, end - at));
+      at = end + 1;
+    }
+    code.close();
+  }
+
+  std::string helpers() {
+    const Holes holes = {{"prefix", p_.prefix}};
+    std::string text = filled(kBarriers, holes);
+    std::set<std::size_t> ranks;
+    for (const View& view : p_.views) ranks.insert(view.shape.size());
+    for (const std::size_t rank : ranks) text += copy_function(static_cast<int>(rank), p_.prefix);
+    bool given = false;
+    for (const Role& role : p_.roles) given |= role.registers > 0;
+    if (given) text += filled(kRegisters, holes);
+    text += generators::warpgroup_helpers(p_.prefix);
+    products(text);
+    if (!stores_.empty())
+      text += filled(R"(
+// kCount values that are stored at once.
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount) $prefixpack {
+  T at[kCount];
+};
+)",
+                     holes);
+    return text;
+  }
+
+  /// The function that multiplies into each of the sums.
+  void products(std::string& text) {
+    std::set<int> done;
+    for (const Role& role : p_.roles) products_of(role.body, done, text);
+  }
+  void products_of(const Body& body, std::set<int>& done, std::string& text) {
+    for (const Operation& operation : body) {
+      if (const auto* loop = std::get_if<Loop>(&operation.is)) products_of(loop->body, done, text);
+      const auto* multiply = std::get_if<Multiply>(&operation.is);
+      if (multiply == nullptr || !done.insert(multiply->sums).second) continue;
+      const Ring& of = ring(multiply->ring);
+      const SharedTile& a = of.tiles[static_cast<std::size_t>(multiply->a)];
+      const SharedTile& b = of.tiles[static_cast<std::size_t>(multiply->b)];
+      text += generators::warpgroup_multiply(
+          {.n = p_.sums[static_cast<std::size_t>(multiply->sums)].columns,
+           .k = 16,
+           .kind = a.type == ScalarType::kF16 ? "f16" : "bf16",
+           .a_k_rows = !is_along_k(a),
+           .b_k_rows = !is_along_k(b),
+           .name = "multiply_" + sums_names_[static_cast<std::size_t>(multiply->sums)]},
+          p_.prefix);
+    }
+  }
+
+  const Program& p_;
+  Printer values_;
+  Names names_;
+  std::map<std::string, std::string> parameter_names_;
+  std::string group_;
+  std::vector<std::string> view_names_, sums_names_;
+  std::vector<RingNames> rings_;
+  std::set<int> stores_;  ///< widths
+};
+
+}  // namespace
+
+std::string print(const Program& program) { return ProgramPrinter(program).run(); }
+
+}  // namespace hone::tile

@@ -1,0 +1,177 @@
+// A tile program: how a nest is computed by one kernel. A kernel's warps are divided into roles, each
+// with a body of operations on tiles; rings of tiles in shared memory lie between the roles that fill
+// them and those that read them. verify() refuses what is wrong, print() writes CUDA.
+//
+// All integers are nodes of the nest's own graph, over symbols: a role's loops, the block's number,
+// what Define names. README.md has an example.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "candidates/tensor_map.h"
+#include "rewriters/lift/node.h"
+#include "rewriters/tile/layout.h"
+
+namespace hone::tile {
+
+using lift::Ref;
+using lift::SymbolId;
+
+/// A tensor in global memory that bulk copies go through: a parameter of the kernel.
+struct View {
+  std::string name;
+  std::string buffer;
+  ScalarType type = ScalarType::kF32;
+  std::vector<std::int64_t> shape, strides, box;  ///< as ConcreteTensorMap has them
+  int swizzle = 0;                                // [B]
+};
+
+struct SharedTile {
+  std::string name;
+  ScalarType type = ScalarType::kF32;
+  /// (row, column); of an operand of a product (row of A or column of B, k).
+  Layout layout;
+
+  /// Of one stage; each begins at a multiple of 1024.
+  [[nodiscard]] std::int64_t bytes() const;  // [B]
+};
+
+/// Stages of shared memory with two barriers each: full, once all of its copies have come, and
+/// empty, once every reader has released it.
+struct Ring {
+  std::string name;
+  int stages = 2;
+  std::vector<SharedTile> tiles;
+};
+
+/// Sums of a product, in the registers of each warp group of a role: 64 x columns, in f32.
+struct Sums {
+  std::string name;
+  int columns = 64;
+};
+
+// --- Operations. Rings, tiles, views and sums are named by their places in the program. ---
+
+struct Operation;
+using Body = std::vector<Operation>;
+
+/// A named integer.
+struct Define {
+  SymbolId symbol = -1;
+  Ref value = nullptr;
+};
+/// for (symbol = first; symbol < end; symbol += step)
+struct Loop {
+  SymbolId symbol = -1;
+  Ref first = nullptr, end = nullptr, step = nullptr;
+  Body body;
+  std::string comment;
+};
+/// Producer: waits until the ring's next stage is empty, and says how many bytes will come.
+struct Acquire {
+  int ring = 0;
+};
+/// Producer, between Acquire and Commit: one box of a tensor to its place in a tile of the stage. What
+/// lies beyond the tensor is zero.
+struct BulkCopy {
+  int ring = 0, tile = 0, view = 0;
+  std::vector<Ref> from;             ///< the box's first element, outermost dimension first
+  std::vector<std::int64_t> to = {};  ///< the same in the tile's coordinates
+};
+/// Producer: goes on to the next stage.
+struct Commit {
+  int ring = 0;
+};
+/// Consumer: waits until the ring's next stage is full.
+struct Wait {
+  int ring = 0;
+};
+/// Consumer, between Wait and Release: sums (+)= a * b over all of the tiles' k, by wgmma, which goes
+/// on by itself. `fresh`, a condition: what the sums were does not count.
+struct Multiply {
+  int sums = 0;
+  int ring = 0, a = 0, b = 0;
+  Ref a_row = nullptr;  ///< of this warp group in a, a multiple of 64
+  Ref fresh = nullptr;
+};
+/// Consumer: goes on to the next stage. The one before is released: what was multiplied from it has
+/// ended. `first`, a condition: there is none before.
+struct Release {
+  int ring = 0;
+  Ref first = nullptr;
+};
+/// Consumer: waits for all products, and releases the last stage.
+struct Drain {
+  int ring = 0;
+};
+/// Consumer: outputs from sums. Every thread has some of (row, column); the value is that of a nest,
+/// in which `sum` stands for the sum.
+struct Store {
+  int sums = 0;
+  Ref row = nullptr, column = nullptr;       ///< of the sums' first element in the output
+  SymbolId row_symbol = -1, column_symbol = -1;  ///< what they are called in value, element, guard
+  std::int64_t rows = 0, columns = 0;        ///< of the output
+  std::string buffer;
+  ScalarType type = ScalarType::kF32;
+  Ref sum = nullptr, value = nullptr, element = nullptr, guard = nullptr;
+  int contiguous = 1;  ///< outputs side by side along a row, at a multiple of as many
+};
+
+struct Operation {
+  std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Release, Drain, Store> is;
+};
+
+struct Role {
+  std::string name;
+  int warp_groups = 1;   ///< of 128 threads
+  int registers = 0;     ///< of each thread, a multiple of 8; 0: what the compiler gives
+  bool one_thread = false;  ///< the body is for one thread of the role
+  Body body;
+};
+
+struct Program {
+  std::string kernel;   ///< the kernel's name, and with an underscore what stands before it
+  std::string prefix;   ///< of every other name at file scope
+  std::string comment;  ///< what the kernel does
+  lift::Nodes* nodes = nullptr;
+  std::int64_t grid = 1;  // [blocks]
+  SymbolId block = -1;    ///< the block's number
+  SymbolId group = -1;    ///< the warp group's number in its role
+  std::vector<View> views;
+  std::vector<Ring> rings;
+  std::vector<Sums> sums;
+  std::vector<Role> roles;
+  /// Buffers that are read by values of Stores, and then those that are written: parameters.
+  struct Parameter {
+    std::string buffer;
+    ScalarType type = ScalarType::kF32;
+    bool written = false;
+  };
+  std::vector<Parameter> parameters;
+
+  [[nodiscard]] int threads() const;
+  /// Tiles, then barriers; with what aligns them.
+  [[nodiscard]] std::int64_t shared_bytes() const;  // [B]
+  [[nodiscard]] std::int64_t stage_bytes(const Ring& ring) const;  // [B]
+};
+
+/// What a device has.
+struct Limits {
+  std::int64_t shared_bytes = 227 * 1024;  // of a block [B]
+  int registers = 65536;                   ///< of a multiprocessor
+  int compute_capability = 90;
+};
+
+/// kRefused, with the operation and the reason:
+///   shapes and layouts that do not fit a copy or a product; a stage that is read before it is full,
+///   filled before it is empty, or never released; a ring with no or two producers; sums stored while
+///   products are on their way; more registers than a role has; more shared memory than a block has.
+[[nodiscard]] Result<void> verify(const Program& program, const Limits& limits);
+
+/// The kernel and what stands before it, for sm_90a. The program must verify.
+[[nodiscard]] std::string print(const Program& program);
+
+}  // namespace hone::tile

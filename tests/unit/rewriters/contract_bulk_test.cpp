@@ -1,0 +1,99 @@
+// Products whose tiles a thread copies in bulk, run on the emulator with every check on.
+#include "rewriters/generators/contract/hopper.h"
+#include "tests/unit/rewriters/contract_product.h"
+
+namespace hone::generators {
+namespace {
+
+Choice bulk(const char* bm, const char* bn, const char* stages = "3") {
+  return {{"pipe", "wgmma-bulk"}, {"bm", bm}, {"bn", bn}, {"stages", stages}};
+}
+
+TEST(ContractBulk, InEveryOrientation) {
+  for (const bool a : {false, true}) {
+    for (const bool b : {false, true}) {
+      for (const ScalarType type : {ScalarType::kF16, ScalarType::kBf16}) {
+        SCOPED_TRACE(std::string(a ? "T" : "N") + (b ? "T" : "N"));
+        Product({.m = 64, .n = 64, .k = 64, .a_transposed = a, .b_transposed = b, .type = type})
+            .check(*kContract, bulk("64", "64"), 1e-5);
+        // Ends of every dimension, and of the batch.
+        Product({.m = 72, .n = 88, .k = 200, .batch = 2, .a_transposed = a, .b_transposed = b, .type = type})
+            .check(*kContract, bulk("64", "64", "2"), 1e-5);
+      }
+    }
+  }
+}
+
+TEST(ContractBulk, AtManyPoints) {
+  for (const bool transposed : {false, true}) {
+    Product halves({.m = 264,
+                    .n = 272,
+                    .k = 328,
+                    .a_transposed = transposed,
+                    .b_transposed = transposed,
+                    .type = ScalarType::kF16});
+    for (const auto& [bm, bn, stages] :
+         {std::tuple("128", "256", "4"), {"64", "256", "5"}, {"128", "64", "2"}, {"256", "128", "4"}}) {
+      SCOPED_TRACE(std::string(bm) + " " + bn + " " + stages);
+      halves.check(*kContract, bulk(bm, bn, stages), 1e-5);
+    }
+  }
+}
+
+/// Each block does several tiles, of which not all have as many rows of tiles to go through.
+TEST(ContractBulk, TileAfterTile) {
+  for (const char* group : {"1", "4", "8"}) {
+    Product product({.m = 360, .n = 200, .k = 136, .batch = 2, .type = ScalarType::kBf16});
+    product.context.target.sm_count = 5;
+    Choice choice = bulk("64", "64", "3");
+    choice["group"] = group;
+    product.check(*kContract, choice, 1e-5);
+  }
+}
+
+TEST(ContractBulk, EpiloguesAndNarrowOutputs) {
+  const auto bias_and_relu = [](Product& p, lift::Ref sum) {
+    const lift::Ref value = p.nodes.op(
+        "+", ScalarType::kF32, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+    return p.nodes.op("max", ScalarType::kF32, {value, p.nodes.number(0, ScalarType::kF32)});
+  };
+  for (const std::int64_t n : {96, 104, 120}) {
+    for (const ScalarType out : {ScalarType::kF16, ScalarType::kF32}) {
+      SCOPED_TRACE(n);
+      Product({.m = 72, .n = n, .k = 64, .type = ScalarType::kF16, .out = out}, {}, bias_and_relu)
+          .check(*kContract, bulk("64", "64"), 1e-3);
+    }
+  }
+}
+
+/// Where bulk copies cannot go, the pipe is not offered: rows that begin at no multiple of 16 bytes, a
+/// factor beside the load, f32, sums in f64.
+TEST(ContractBulk, IsOfferedWhereCopiesCanGo) {
+  const auto offers = [](Product& product) {
+    const auto offer = kContract->match(product.goal());
+    EXPECT_TRUE(offer.has_value());
+    return std::ranges::any_of(offer->parameters[0].domain, [](const ParameterValue& value) {
+      return to_string(value) == "wgmma-bulk";
+    });
+  };
+  Product fits({.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16});
+  EXPECT_TRUE(offers(fits));
+  Product odd({.m = 64, .n = 64, .k = 60, .type = ScalarType::kF16});
+  EXPECT_FALSE(offers(odd));
+  Product floats({.m = 64, .n = 64, .k = 64});
+  EXPECT_FALSE(offers(floats));
+  Product wide({.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16, .sum_in_f64 = true});
+  EXPECT_FALSE(offers(wide));
+  Product masked({.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16}, [](Product& p, lift::Ref term) {
+    return p.nodes.select(
+        p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.k))), term,
+        p.nodes.number(0, ScalarType::kF32));
+  });
+  EXPECT_FALSE(offers(masked));
+  Product older({.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16});
+  older.context.target.compute_capability = 80;
+  EXPECT_FALSE(offers(older));
+}
+
+}  // namespace
+}  // namespace hone::generators
