@@ -152,7 +152,8 @@ std::string Layout::describe() const {
   std::vector<std::string> parts;
   for (const Dimension& dimension : dimensions_) {
     std::vector<std::string> modes;
-    for (const Mode& mode : dimension) modes.push_back(fmt::format("{}:{}", mode.extent, mode.stride));
+    for (const Mode& mode : dimension)
+      modes.push_back(fmt::format("{}:{}", mode.extent, mode.stride));
     parts.push_back(fmt::format("({})", fmt::join(modes, ", ")));
   }
   std::string text = fmt::format("{}", fmt::join(parts, " x "));

@@ -57,7 +57,8 @@ std::string product_mistake(const SharedTile& a, const SharedTile& b, int column
     return fmt::format("{} and {} of k in '{}' and '{}'; both must have a same multiple of 16", k,
                        b.layout.extent(1), a.name, b.name);
   if (b.layout.extent(0) != columns)
-    return fmt::format("'{}' has {} columns, the sums have {}", b.name, b.layout.extent(0), columns);
+    return fmt::format("'{}' has {} columns, the sums have {}", b.name, b.layout.extent(0),
+                       columns);
   if (a.layout.extent(0) % 64 != 0)
     return fmt::format("'{}' has {} rows; each warp group multiplies 64", a.name,
                        a.layout.extent(0));

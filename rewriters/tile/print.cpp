@@ -106,7 +106,8 @@ class ProgramPrinter {
       parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
     values_.on_load = [this](Ref load) -> std::string {
       const std::string& name = parameter_names_.at(load->op);
-      return name == load->op ? "" : fmt::format("{}[{}]", name, values_.print_index(load->args[0]));
+      return name == load->op ? ""
+                              : fmt::format("{}[{}]", name, values_.print_index(load->args[0]));
     };
     values_.indices[p_.block] = "static_cast<int>(blockIdx.x)";
     group_ = names_.fresh("group");
@@ -114,9 +115,12 @@ class ProgramPrinter {
     for (const View& view : p_.views) view_names_.push_back(names_.fresh(view.name));
     for (const Ring& ring : p_.rings) {
       const std::string suffix = p_.rings.size() == 1 ? "" : "_" + ring.name;
-      rings_.push_back({names_.fresh("stage" + suffix), names_.fresh("parity" + suffix),
-                        names_.fresh("full" + suffix), names_.fresh("empty" + suffix),
-                        names_.fresh("kStages" + suffix), {}});
+      rings_.push_back({names_.fresh("stage" + suffix),
+                        names_.fresh("parity" + suffix),
+                        names_.fresh("full" + suffix),
+                        names_.fresh("empty" + suffix),
+                        names_.fresh("kStages" + suffix),
+                        {}});
       for (const SharedTile& tile : ring.tiles)
         rings_.back().tiles.push_back(names_.fresh(tile.name));
     }
@@ -174,7 +178,8 @@ class ProgramPrinter {
 
   /// Shared memory, and its barriers.
   void arena(Code& code) {
-    code.line(fmt::format("extern __shared__ __align__(1024) unsigned char {}shared[];", p_.prefix));
+    code.line(
+        fmt::format("extern __shared__ __align__(1024) unsigned char {}shared[];", p_.prefix));
     std::int64_t offset = 0;
     for (std::size_t r = 0; r < p_.rings.size(); ++r) {
       const Ring& ring = p_.rings[r];
@@ -218,7 +223,8 @@ class ProgramPrinter {
   }
   static bool reads(const Body& body, int ring) {
     for (const Operation& operation : body) {
-      if (const auto* wait = std::get_if<Wait>(&operation.is); wait && wait->ring == ring) return true;
+      if (const auto* wait = std::get_if<Wait>(&operation.is); wait && wait->ring == ring)
+        return true;
       if (const auto* loop = std::get_if<Loop>(&operation.is); loop && reads(loop->body, ring))
         return true;
     }
@@ -226,7 +232,8 @@ class ProgramPrinter {
   }
   static bool touches(const Body& body, int ring) {
     for (const Operation& operation : body) {
-      if (const auto* acquire = std::get_if<Acquire>(&operation.is); acquire && acquire->ring == ring)
+      if (const auto* acquire = std::get_if<Acquire>(&operation.is);
+          acquire && acquire->ring == ring)
         return true;
       if (const auto* loop = std::get_if<Loop>(&operation.is); loop && touches(loop->body, ring))
         return true;
@@ -252,8 +259,7 @@ class ProgramPrinter {
                             first_group));
     std::set<int> sums;
     sums_of(role.body, sums);
-    if (!sums.empty())
-      code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;");
+    if (!sums.empty()) code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;");
     for (const int s : sums) {
       code.line(fmt::format("float {}[{}] = {{}};", sums_names_[static_cast<std::size_t>(s)],
                             p_.sums[static_cast<std::size_t>(s)].columns / 2));
@@ -357,8 +363,9 @@ class ProgramPrinter {
                   ? fmt::format("i / 4 * {} + i % 4 * 16", tile.layout.offset({0, 64}))
                   : fmt::format("i * {}", tile.layout.offset({0, 16}));
       const std::int64_t leap =
-          is_along_k(tile) ? 16
-                           : tile.layout.extent(1) * 64 * static_cast<std::int64_t>(size_of(tile.type));
+          is_along_k(tile)
+              ? 16
+              : tile.layout.extent(1) * 64 * static_cast<std::int64_t>(size_of(tile.type));
       return fmt::format("{}descriptor<{}>(&{})", p_.prefix, leap,
                          place(multiply.ring, tile_at, more));
     };
@@ -378,18 +385,20 @@ class ProgramPrinter {
     code.line(p_.prefix + "wgmma_wait<1>();");
     const std::string condition =
         release.first == nullptr ? "" : fmt::format("!({}) && ", values_.print(release.first));
-    code.line(fmt::format("if ({0}threadIdx.x % 128 == 0) {1}arrive(&{2}[({3} == 0 ? {4} : {3}) - 1]);",
-                          condition, p_.prefix, names(release.ring).empty, names(release.ring).stage,
-                          names(release.ring).stages));
+    code.line(
+        fmt::format("if ({0}threadIdx.x % 128 == 0) {1}arrive(&{2}[({3} == 0 ? {4} : {3}) - 1]);",
+                    condition, p_.prefix, names(release.ring).empty, names(release.ring).stage,
+                    names(release.ring).stages));
     next_stage(release.ring, code);
   }
 
   void text(const Drain& drain, Code& code) {
     code.line(p_.prefix + "wgmma_wait<0>();");
-    code.line(fmt::format("if (threadIdx.x % 128 == 0) {0}arrive(&{1}[({2} == 0 ? {3} : {2}) - 1]);",
-                          p_.prefix, names(drain.ring).empty, names(drain.ring).stage,
-                          names(drain.ring).stages));
-    for (const std::string& sums : sums_names_) code.line(fmt::format("{}settle({});", p_.prefix, sums));
+    code.line(fmt::format(
+        "if (threadIdx.x % 128 == 0) {0}arrive(&{1}[({2} == 0 ? {3} : {2}) - 1]);", p_.prefix,
+        names(drain.ring).empty, names(drain.ring).stage, names(drain.ring).stages));
+    for (const std::string& sums : sums_names_)
+      code.line(fmt::format("{}settle({});", p_.prefix, sums));
   }
 
   /// The value of `width` outputs from (m, n_run) on, of their sums in `sum`.
@@ -436,7 +445,8 @@ const int n = n_run;
   void text(const Store& store, Code& code) {
     const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
     const std::string& name = sums_names_[static_cast<std::size_t>(store.sums)];
-    const int width = size_of(store.type) == 2 && store.contiguous >= 4 && sums.columns % 16 == 0 ? 4 : 2;
+    const int width =
+        size_of(store.type) == 2 && store.contiguous >= 4 && sums.columns % 16 == 0 ? 4 : 2;
     stores_.insert(width);
     const Holes holes = {{"prefix", p_.prefix},
                          {"sums", name},
@@ -455,13 +465,14 @@ const auto store = [&](int m, int n_run, const $prefixpack<float, $width>& sum) 
 const int m = $row + warp * 16 + lane / 4;
 )",
                              holes);
-    all += filled(width == 2 ? R"($prefixeach<$eighths>([&](auto j) {
+    all += filled(width == 2
+                      ? R"($prefixeach<$eighths>([&](auto j) {
   const int n = $column + j * 8 + lane % 4 * 2;
   store(m, n, {$sums[j * 4], $sums[j * 4 + 1]});
   store(m + 8, n, {$sums[j * 4 + 2], $sums[j * 4 + 3]});
 });
 )"
-                             : R"(// Two lanes swap halves, so that each has four neighbours of one row.
+                      : R"(// Two lanes swap halves, so that each has four neighbours of one row.
 const bool odd = lane % 2 != 0;
 $prefixeach<$eighths>([&](auto l) {
   constexpr int half = l % 2, at = l / 2 * 8 + half * 2;

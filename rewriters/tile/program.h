@@ -1,6 +1,6 @@
-// A tile program: how a nest is computed by one kernel. A kernel's warps are divided into roles, each
-// with a body of operations on tiles; rings of tiles in shared memory lie between the roles that fill
-// them and those that read them. verify() refuses what is wrong, print() writes CUDA.
+// A tile program: how a nest is computed by one kernel. A kernel's warps are divided into roles,
+// each with a body of operations on tiles; rings of tiles in shared memory lie between the roles
+// that fill them and those that read them. verify() refuses what is wrong, print() writes CUDA.
 //
 // All integers are nodes of the nest's own graph, over symbols: a role's loops, the block's number,
 // what Define names. README.md has an example.
@@ -74,11 +74,11 @@ struct Loop {
 struct Acquire {
   int ring = 0;
 };
-/// Producer, between Acquire and Commit: one box of a tensor to its place in a tile of the stage. What
-/// lies beyond the tensor is zero.
+/// Producer, between Acquire and Commit: one box of a tensor to its place in a tile of the stage.
+/// What lies beyond the tensor is zero.
 struct BulkCopy {
   int ring = 0, tile = 0, view = 0;
-  std::vector<Ref> from;             ///< the box's first element, outermost dimension first
+  std::vector<Ref> from;              ///< the box's first element, outermost dimension first
   std::vector<std::int64_t> to = {};  ///< the same in the tile's coordinates
 };
 /// Producer: goes on to the next stage.
@@ -89,8 +89,8 @@ struct Commit {
 struct Wait {
   int ring = 0;
 };
-/// Consumer, between Wait and Release: sums (+)= a * b over all of the tiles' k, by wgmma, which goes
-/// on by itself. `fresh`, a condition: what the sums were does not count.
+/// Consumer, between Wait and Release: sums (+)= a * b over all of the tiles' k, by wgmma, which
+/// goes on by itself. `fresh`, a condition: what the sums were does not count.
 struct Multiply {
   int sums = 0;
   int ring = 0, a = 0, b = 0;
@@ -107,13 +107,13 @@ struct Release {
 struct Drain {
   int ring = 0;
 };
-/// Consumer: outputs from sums. Every thread has some of (row, column); the value is that of a nest,
-/// in which `sum` stands for the sum.
+/// Consumer: outputs from sums. Every thread has some of (row, column); the value is that of a
+/// nest, in which `sum` stands for the sum.
 struct Store {
   int sums = 0;
-  Ref row = nullptr, column = nullptr;       ///< of the sums' first element in the output
+  Ref row = nullptr, column = nullptr;           ///< of the sums' first element in the output
   SymbolId row_symbol = -1, column_symbol = -1;  ///< what they are called in value, element, guard
-  std::int64_t rows = 0, columns = 0;        ///< of the output
+  std::int64_t rows = 0, columns = 0;            ///< of the output
   std::string buffer;
   ScalarType type = ScalarType::kF32;
   Ref sum = nullptr, value = nullptr, element = nullptr, guard = nullptr;
@@ -126,8 +126,8 @@ struct Operation {
 
 struct Role {
   std::string name;
-  int warp_groups = 1;   ///< of 128 threads
-  int registers = 0;     ///< of each thread, a multiple of 8; 0: what the compiler gives
+  int warp_groups = 1;      ///< of 128 threads
+  int registers = 0;        ///< of each thread, a multiple of 8; 0: what the compiler gives
   bool one_thread = false;  ///< the body is for one thread of the role
   Body body;
 };
@@ -154,7 +154,7 @@ struct Program {
 
   [[nodiscard]] int threads() const;
   /// Tiles, then barriers; with what aligns them.
-  [[nodiscard]] std::int64_t shared_bytes() const;  // [B]
+  [[nodiscard]] std::int64_t shared_bytes() const;                 // [B]
   [[nodiscard]] std::int64_t stage_bytes(const Ring& ring) const;  // [B]
 };
 
@@ -166,9 +166,10 @@ struct Limits {
 };
 
 /// kRefused, with the operation and the reason:
-///   shapes and layouts that do not fit a copy or a product; a stage that is read before it is full,
-///   filled before it is empty, or never released; a ring with no or two producers; sums stored while
-///   products are on their way; more registers than a role has; more shared memory than a block has.
+///   shapes and layouts that do not fit a copy or a product; a stage that is read before it is
+///   full, filled before it is empty, or never released; a ring with no or two producers; sums
+///   stored while products are on their way; more registers than a role has; more shared memory
+///   than a block has.
 [[nodiscard]] Result<void> verify(const Program& program, const Limits& limits);
 
 /// The kernel and what stands before it, for sm_90a. The program must verify.

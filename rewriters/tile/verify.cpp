@@ -71,7 +71,8 @@ class Verifier {
     for (const Role& role : program_.roles) {
       given += role.warp_groups * 128 * role.registers;
       roles += role.registers > 0 ? 1 : 0;
-      if (role.registers != 0 && (role.registers < 24 || role.registers > 256 || role.registers % 8))
+      if (role.registers != 0 &&
+          (role.registers < 24 || role.registers > 256 || role.registers % 8))
         refuse(fmt::format("role '{}' has {} registers; 24 to 256 in steps of 8", role.name,
                            role.registers));
       if (role.registers == 0) continue;
@@ -85,7 +86,8 @@ class Verifier {
   }
 
   void check_ring(const Ring& ring) {
-    if (ring.stages < 2) refuse(fmt::format("ring '{}' has {} stages; at least 2", ring.name, ring.stages));
+    if (ring.stages < 2)
+      refuse(fmt::format("ring '{}' has {} stages; at least 2", ring.name, ring.stages));
     for (const SharedTile& tile : ring.tiles) {
       if (tile.layout.rank() != 2)
         refuse(fmt::format("tile '{}' has {} dimensions; it must have 2", tile.name,
@@ -169,8 +171,10 @@ class Verifier {
     const SharedTile& b = of.tiles.at(static_cast<std::size_t>(multiply.b));
     const Sums& sums = program_.sums.at(static_cast<std::size_t>(multiply.sums));
     if (!state(multiply.ring).full)
-      return refuse(fmt::format("'{}' and '{}' are multiplied before they are full", a.name, b.name));
-    if (const std::string why = product_mistake(a, b, sums.columns); !why.empty()) return refuse(why);
+      return refuse(
+          fmt::format("'{}' and '{}' are multiplied before they are full", a.name, b.name));
+    if (const std::string why = product_mistake(a, b, sums.columns); !why.empty())
+      return refuse(why);
     // The sums, addresses, and what a loop needs.
     const int registers = role_->registers > 0
                               ? role_->registers
@@ -192,8 +196,8 @@ class Verifier {
 
   void check(const Drain& drain) {
     if (state(drain.ring).full || !unreleased_.contains(drain.ring))
-      refuse(fmt::format("ring '{}' is drained where there is no last stage",
-                         ring(drain.ring).name));
+      refuse(
+          fmt::format("ring '{}' is drained where there is no last stage", ring(drain.ring).name));
     multiplying_.clear();
     unreleased_.erase(drain.ring);
   }

@@ -614,17 +614,20 @@ class Compile(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def test_examples(self):
-        text = (ROOT / "python/README.md").read_text()
-        blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S))
-        self.assertGreater(len(blocks), 4)
+        pages = sorted((ROOT / "python").glob("*.md"), key=lambda page: (page.name != "README.md", page.name))
+        blocks = []
+        for page in pages:
+            text = page.read_text()
+            for block in re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S):
+                blocks.append((f"python/{page.name}", "\n" * text[: block.start(1)].count("\n") + block[1]))
+        self.assertGreater(len({name for name, _ in blocks}), 3)
         names, before, out = {}, os.getcwd(), io.StringIO()
         torch._dynamo.reset()
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out):
             os.chdir(folder)
             try:
-                for block in blocks:
-                    line = text[: block.start(1)].count("\n")
-                    exec(compile("\n" * line + block[1], "python/README.md", "exec"), names)
+                for name, code in blocks:
+                    exec(compile(code, name, "exec"), names)
             finally:
                 os.chdir(before)
         self.assertIn("linalg_svd", out.getvalue())

@@ -59,8 +59,8 @@ std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, 
   const std::int64_t outer_size = is_a ? c.m_size : c.n_size;
   view.shape = along_k ? std::vector{outer_size, c.k_size} : std::vector{c.k_size, outer_size};
   view.strides = {along_k ? strides->outer : strides->k};
-  view.box = along_k ? std::vector<std::int64_t>{rows, kTileK}
-                     : std::vector<std::int64_t>{kTileK, 64};
+  view.box =
+      along_k ? std::vector<std::int64_t>{rows, kTileK} : std::vector<std::int64_t>{kTileK, 64};
   if (strides->batch != 0) {
     view.shape.insert(view.shape.begin(), c.batch_size);
     view.strides.insert(view.strides.begin(), strides->batch);
@@ -103,14 +103,13 @@ class BulkBuilder {
       return tile::SharedTile{name, operand.type,
                               tile::wgmma_operand(rows, kTileK, strides_of(c_, operand)->k == 1)};
     };
-    program_.rings = {{"tiles", s_.stages,
-                       {tile_of("tile_a", c_.a, s_.bm), tile_of("tile_b", c_.b, s_.bn)}}};
+    program_.rings = {
+        {"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm), tile_of("tile_b", c_.b, s_.bn)}}};
     parameters();
     const auto [load_registers, math_registers] = registers();
-    program_.roles = {{.name = "load", .registers = load_registers, .one_thread = true,
-                       .body = {load()}},
-                      {.name = "math", .warp_groups = s_.bm / 64, .registers = math_registers,
-                       .body = {math()}}};
+    program_.roles = {
+        {.name = "load", .registers = load_registers, .one_thread = true, .body = {load()}},
+        {.name = "math", .warp_groups = s_.bm / 64, .registers = math_registers, .body = {math()}}};
     return std::move(program_);
   }
 
@@ -159,7 +158,8 @@ class BulkBuilder {
     Ref number_in = at(tile);
     if (c_.batch_size > 1) {
       place.batch = define("batch_at", nodes_.divide(at(tile), number(of_batch)), c_.batch_size);
-      const SymbolId in = define("in_batch", nodes_.remainder(at(tile), number(of_batch)), of_batch);
+      const SymbolId in =
+          define("in_batch", nodes_.remainder(at(tile), number(of_batch)), of_batch);
       number_in = at(in);
     }
     const std::int64_t group = std::min<std::int64_t>(s_.group, tiles_m_);
@@ -171,11 +171,11 @@ class BulkBuilder {
       row = nodes_.add(first_row, nodes_.remainder(in_group, number(group)));
       column = nodes_.divide(in_group, number(group));
     } else {
-      const SymbolId rows_here = define(
-          "rows_here",
-          nodes_.op("min", ScalarType::kI64,
-                    {number(group), nodes_.subtract(number(tiles_m_), first_row)}),
-          group + 1);
+      const SymbolId rows_here =
+          define("rows_here",
+                 nodes_.op("min", ScalarType::kI64,
+                           {number(group), nodes_.subtract(number(tiles_m_), first_row)}),
+                 group + 1);
       row = nodes_.add(first_row, nodes_.remainder(in_group, at(rows_here)));
       column = nodes_.divide(in_group, at(rows_here));
     }

@@ -9,8 +9,8 @@
 
 namespace hone::generators::contract {
 
-/// Operands that bulk copies can bring as they are: plain loads of 16-bit elements, side by side along
-/// k or along their rows, all other strides multiples of 16 bytes, no masks; sums in f32.
+/// Operands that bulk copies can bring as they are: plain loads of 16-bit elements, side by side
+/// along k or along their rows, all other strides multiples of 16 bytes, no masks; sums in f32.
 [[nodiscard]] bool has_bulk_operands(const Contraction& c);
 
 /// Of a schedule whose pipe is kWgmmaBulk.

@@ -17,7 +17,13 @@ TEST(ContractBulk, InEveryOrientation) {
         Product({.m = 64, .n = 64, .k = 64, .a_transposed = a, .b_transposed = b, .type = type})
             .check(*kContract, bulk("64", "64"), 1e-5);
         // Ends of every dimension, and of the batch.
-        Product({.m = 72, .n = 88, .k = 200, .batch = 2, .a_transposed = a, .b_transposed = b, .type = type})
+        Product({.m = 72,
+                 .n = 88,
+                 .k = 200,
+                 .batch = 2,
+                 .a_transposed = a,
+                 .b_transposed = b,
+                 .type = type})
             .check(*kContract, bulk("64", "64", "2"), 1e-5);
       }
     }
@@ -32,8 +38,10 @@ TEST(ContractBulk, AtManyPoints) {
                     .a_transposed = transposed,
                     .b_transposed = transposed,
                     .type = ScalarType::kF16});
-    for (const auto& [bm, bn, stages] :
-         {std::tuple("128", "256", "4"), {"64", "256", "5"}, {"128", "64", "2"}, {"256", "128", "4"}}) {
+    for (const auto& [bm, bn, stages] : {std::tuple("128", "256", "4"),
+                                         {"64", "256", "5"},
+                                         {"128", "64", "2"},
+                                         {"256", "128", "4"}}) {
       SCOPED_TRACE(std::string(bm) + " " + bn + " " + stages);
       halves.check(*kContract, bulk(bm, bn, stages), 1e-5);
     }
@@ -66,8 +74,8 @@ TEST(ContractBulk, EpiloguesAndNarrowOutputs) {
   }
 }
 
-/// Where bulk copies cannot go, the pipe is not offered: rows that begin at no multiple of 16 bytes, a
-/// factor beside the load, f32, sums in f64.
+/// Where bulk copies cannot go, the pipe is not offered: rows that begin at no multiple of 16
+/// bytes, a factor beside the load, f32, sums in f64.
 TEST(ContractBulk, IsOfferedWhereCopiesCanGo) {
   const auto offers = [](Product& product) {
     const auto offer = kContract->match(product.goal());
@@ -84,11 +92,12 @@ TEST(ContractBulk, IsOfferedWhereCopiesCanGo) {
   EXPECT_FALSE(offers(floats));
   Product wide({.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16, .sum_in_f64 = true});
   EXPECT_FALSE(offers(wide));
-  Product masked({.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16}, [](Product& p, lift::Ref term) {
-    return p.nodes.select(
-        p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.k))), term,
-        p.nodes.number(0, ScalarType::kF32));
-  });
+  Product masked(
+      {.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16}, [](Product& p, lift::Ref term) {
+        return p.nodes.select(
+            p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.k))), term,
+            p.nodes.number(0, ScalarType::kF32));
+      });
   EXPECT_FALSE(offers(masked));
   Product older({.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16});
   older.context.target.compute_capability = 80;

@@ -113,13 +113,16 @@ TEST(Layout, SwizzledPiecesOfAColumnAreInDifferentBanks) {
 class TileProgram : public ::testing::Test {
  protected:
   Program program(bool a_transposed = false) {
-    product_.emplace(generators::Shape{.m = 256, .n = 256, .k = 256, .a_transposed = a_transposed,
-                                       .type = ScalarType::kF16});
+    product_.emplace(generators::Shape{
+        .m = 256, .n = 256, .k = 256, .a_transposed = a_transposed, .type = ScalarType::kF16});
     const auto contraction = generators::contract::analyse(product_->goal());
     EXPECT_TRUE(contraction.has_value());
     contraction_ = *contraction;
-    const generators::contract::Schedule schedule{
-        .pipe = generators::contract::Pipe::kWgmmaBulk, .bm = 128, .bn = 128, .bk = 64, .stages = 4};
+    const generators::contract::Schedule schedule{.pipe = generators::contract::Pipe::kWgmmaBulk,
+                                                  .bm = 128,
+                                                  .bn = 128,
+                                                  .bk = 64,
+                                                  .stages = 4};
     return generators::contract::bulk_program(contraction_, schedule, product_->goal(), "g_");
   }
 
@@ -153,7 +156,8 @@ TEST_F(TileProgram, WithoutACopyIsRefused) {
   Program p = program();
   auto& body = round(p, 0);
   body.erase(body.begin() + 1);
-  EXPECT_EQ(refusal(p), "tile program: ring 'tiles' is committed with 8192 of 16384 elements copied");
+  EXPECT_EQ(refusal(p),
+            "tile program: ring 'tiles' is committed with 8192 of 16384 elements copied");
 }
 
 TEST_F(TileProgram, CopiesBeforeTheStageIsEmptyAreRefused) {
@@ -177,7 +181,8 @@ TEST_F(TileProgram, StagesThatNobodyReleasesAreRefused) {
             "tile program: a round of the loop over 'k_first' does not leave the rings as it found "
             "them");
   p = program();
-  std::erase_if(tile_body(p, 1), [](const Operation& one) { return std::holds_alternative<Drain>(one.is); });
+  std::erase_if(tile_body(p, 1),
+                [](const Operation& one) { return std::holds_alternative<Drain>(one.is); });
   EXPECT_EQ(refusal(p), "tile program: sums are stored while products are on their way");
 }
 
@@ -192,8 +197,9 @@ TEST_F(TileProgram, RingsHaveOneProducerAndAReader) {
   EXPECT_EQ(refusal(p), "tile program: nobody reads ring 'tiles'");
   p = program();
   p.roles[0].one_thread = false;
-  EXPECT_EQ(refusal(p),
-            "tile program: ring 'tiles' is filled by all threads of role 'load'; bulk copies need one");
+  EXPECT_EQ(
+      refusal(p),
+      "tile program: ring 'tiles' is filled by all threads of role 'load'; bulk copies need one");
 }
 
 TEST_F(TileProgram, LayoutsMustFitTheirInstructions) {
@@ -204,12 +210,10 @@ TEST_F(TileProgram, LayoutsMustFitTheirInstructions) {
   p = program();
   p.views[0].swizzle = 0;
   p.rings[0].tiles[0].layout = Layout({{{128, 64}}, {{64, 1}}});
-  EXPECT_EQ(refusal(p),
-            "tile program: 'tile_a' does not lie as wgmma reads it: (128:64) x (64:1)");
+  EXPECT_EQ(refusal(p), "tile program: 'tile_a' does not lie as wgmma reads it: (128:64) x (64:1)");
   p = program();
   p.rings[0].tiles[0].layout = wgmma_operand(128, 64, false);
-  EXPECT_EQ(refusal(p),
-            "tile program: copy of 'A' to 'tile_a': (0, 64) is outside of the tile");
+  EXPECT_EQ(refusal(p), "tile program: copy of 'A' to 'tile_a': (0, 64) is outside of the tile");
   p = program();
   p.sums[0].columns = 64;
   EXPECT_EQ(refusal(p), "tile program: 'tile_b' has 128 columns, the sums have 64");
@@ -221,8 +225,7 @@ TEST_F(TileProgram, LayoutsMustFitTheirInstructions) {
 TEST_F(TileProgram, RegistersAndSharedMemoryEnd) {
   Program p = program();
   p.rings[0].stages = 8;
-  EXPECT_EQ(refusal(p),
-            "tile program: 262272 bytes of shared memory; a block has 232448");
+  EXPECT_EQ(refusal(p), "tile program: 262272 bytes of shared memory; a block has 232448");
   p = program();
   p.roles[1].registers = 248;
   EXPECT_TRUE(refusal(p).contains("takes registers that no other gives")) << refusal(p);
@@ -237,8 +240,9 @@ TEST_F(TileProgram, RegistersAndSharedMemoryEnd) {
 TEST_F(TileProgram, IsPrintedAsAPersonWouldKeepIt) {
   const std::string text = print(program());
   EXPECT_NE(text.find("// Role 'load'."), std::string::npos) << text;
-  EXPECT_NE(text.find("__launch_bounds__(384, 1) g_contract(const __grid_constant__ CUtensorMap map_a"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("__launch_bounds__(384, 1) g_contract(const __grid_constant__ CUtensorMap map_a"),
+      std::string::npos)
       << text;
   EXPECT_LT(std::ranges::count(text, '\n'), 260) << text;
 }
