@@ -286,6 +286,7 @@ void roll(Call& call) {
     dims = {0};
   }
   if (dims.size() != shifts.size()) refuse("has {} shifts", shifts.size());
+  if (from.rank() == 0) refuse("rolls a number");
   Kernel kernel(call.to, "roll", "");
   const auto x = kernel.in("x", from);
   const auto y = kernel.out("y", result);
