@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Scaffolds an operator of PyTorch for the import: rule and kernel, its line in the list of its
-# family, and a module that tests/pytorch/record.py records.
+# family, and a module in tests/pytorch/modules/FAMILY.py that tests/pytorch/record.py records.
 #   scripts/new_operation.sh NAME FAMILY    (aten.NAME.default; operations/FAMILY.cpp, made if it lacks)
 set -euo pipefail
 if [[ $# -ne 2 || ! $1 =~ ^[a-z_][a-z0-9_]*$ || ! $2 =~ ^[a-z][a-z0-9_]*$ ]]; then
@@ -12,7 +12,7 @@ family=$2
 cd "$(dirname "$0")/.."
 folder=candidates/pytorch
 file=$folder/operations/$family.cpp
-modules=tests/pytorch/modules.py
+modules=tests/pytorch/modules/$family.py
 if grep -rqF "\"aten.$name.default\"" "$folder/operations"; then
   echo "new_operation.sh: aten.$name.default is there already" >&2
   exit 1
@@ -69,6 +69,13 @@ END
 rule=${rule//$'\n'/\\n}
 sed -i "s|^constexpr Operation kOperations\[\] = {|$rule\n\n&\n    {\"aten.$name.default\", $name},|" "$file"
 
+if [[ ! -e $modules ]]; then
+  printf '"""TODO: one line on what these operators do."""\nfrom modules.helpers import aten, fixture, of, rand\n' > "$modules"
+fi
+for word in aten of rand fixture; do  # what the module below needs
+  grep -q "^from modules.helpers import .*\b$word\b" "$modules" ||
+    sed -i "s/^from modules.helpers import /&$word, /" "$modules"
+done
 cat >> "$modules" <<END
 
 

@@ -106,7 +106,7 @@ std::optional<Dim> divide_evenly(const Dim& a, const Dim& b) {
 Dim Sizes::fresh(std::string_view hint, std::int64_t value) {
   if (value == 1) return 1;
   Atom atom;
-  atom.name = unused_name(hint, names_);
+  atom.name = unused_name(hint, names_, numbers_);
   atom.value = value;
   const int id = static_cast<int>(atoms_.size());
   names_.emplace(atom.name, id);

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "candidates/pytorch/names.h"
+
 namespace hone::pytorch {
 
 /// A polynomial with integer coefficients; its unknowns ("atoms") are sizes and quotients of a
@@ -95,6 +97,7 @@ class Sizes {
   /// Grows in const functions too: a quotient of what is known now may be another one.
   mutable std::deque<Atom> atoms_;  ///< references hold while it grows
   std::map<std::string, int, std::less<>> names_;
+  LastNumbers numbers_;  ///< behind names that are taken
 };
 
 }  // namespace hone::pytorch

@@ -63,18 +63,18 @@ std::string dtype_name(std::int64_t dtype) {
                                 : fmt::format("of PyTorch's dtype number {}", dtype);
 }
 
-/// `may_be_empty`: of a value that perhaps nothing reads.
-TensorMeta meta_of(const Json& json, const std::string& where, bool may_be_empty = false) {
+TensorMeta meta_of(const Json& json, const std::string& where) {
   TensorMeta meta;
   const std::int64_t dtype = whole_of(member(json, "dtype", where), where);
   const auto type = scalar_type_of(dtype);
-  if (!type) {
-    refuse(
-        "{} is {}; hone has torch.float32, float64, float16, bfloat16, int64, int32, int8, uint8 "
-        "and bool",
-        where, dtype_name(dtype));
+  if (type) {
+    meta.type = *type;
+  } else {
+    meta.lacks = fmt::format(
+        "is {}; hone has torch.float32, float64, float16, bfloat16, int64, int32, int8, uint8 and "
+        "bool",
+        dtype_name(dtype));
   }
-  meta.type = *type;
   meta.sizes = extents_of(member(json, "sizes", where), where);
   meta.strides = extents_of(member(json, "strides", where), where);
   if (const auto offset = json.find("storage_offset"); offset != json.end()) {
@@ -84,7 +84,7 @@ TensorMeta meta_of(const Json& json, const std::string& where, bool may_be_empty
     refuse("{} has {} sizes but {} strides", where, meta.sizes.size(), meta.strides.size());
   for (const std::int64_t size : meta.sizes) {
     if (size < 0) refuse("{} has a negative size", where);
-    if (size == 0 && !may_be_empty) refuse("{} is an empty tensor; hone has none", where);
+    if (size == 0 && meta.lacks.empty()) meta.lacks = "is an empty tensor; hone has none";
   }
   std::int64_t elements = 1;
   for (const std::int64_t size : meta.sizes) {
@@ -230,18 +230,18 @@ struct Reader {
     const Json& entries = member(json, "config", config);
     for (const auto& [name, entry] : entries.items()) {
       const std::string where = fmt::format("weight '{}'", name);
-      if (entry.value("use_pickle", false)) {
-        refuse("{} is pickled, which only Python can read; export it as a plain dense tensor",
-               where);
-      }
       Weight weight;
       weight.meta = meta_of(member(entry, "tensor_meta", where), where);
+      if (entry.value("use_pickle", false)) {
+        weight.meta.lacks =
+            "is pickled, which only Python can read; export it as a plain dense tensor";
+      }
       const std::string file = folder + text_of(member(entry, "path_name", where), where);
       const Member* bytes = archive.find(file);
       if (bytes == nullptr) refuse("{}: its bytes, '{}', are missing", where, file);
       weight.bytes = *bytes;
       weight.has_bytes = bytes->bytes > 0;
-      if (weight.has_bytes) check_extent(weight, where);
+      if (weight.has_bytes && weight.meta.lacks.empty()) check_extent(weight, where);
       names[name] = exported.weights.size();
       exported.weights.push_back(std::move(weight));
     }
@@ -278,6 +278,8 @@ struct Reader {
       const auto found = names.find(input.target);
       if (found == names.end()) refuse("the bytes of '{}' are missing", input.target);
       input.weight = found->second;
+      const std::string& lacks = exported.weights[found->second].meta.lacks;
+      if (!lacks.empty()) exported.tensors[input.name].lacks = lacks;
     };
     if (kind == "parameter") {
       named(GraphInput::Kind::kParameter, "parameter_name", parameters);
@@ -320,7 +322,8 @@ struct Reader {
     exported.outputs.push_back(std::move(output));
   }
 
-  /// Results of several of which nobody reads one: its name goes.
+  /// Results of several of which nobody reads one: its name goes. Those for a backward pass may be
+  /// empty where there will be none.
   void drop_unused_results() {
     std::set<std::string> used;
     for (const GraphOutput& output : exported.outputs) used.insert(output.name);
@@ -333,21 +336,6 @@ struct Reader {
         if (!used.contains(name)) name.clear();
       }
     }
-  }
-
-  /// Results for a backward pass may be empty where there will be none.
-  void check_empty_tensors() const {
-    const auto check = [&](const std::string& name) {
-      const auto found = exported.tensors.find(name);
-      if (found == exported.tensors.end()) return;
-      for (const std::int64_t size : found->second.sizes) {
-        if (size == 0) refuse("tensor '{}' is an empty tensor; hone has none", name);
-      }
-    };
-    for (const Node& node : exported.nodes) {
-      for (const std::string& name : node.outputs) check(name);
-    }
-    for (const GraphInput& input : exported.inputs) check(input.name);
   }
 
   void check_version(const Json& model) const {
@@ -385,7 +373,7 @@ struct Reader {
     const Json& graph_module = member(model, "graph_module", "models/model.json");
     const Json& graph = member(graph_module, "graph", "graph_module");
     for (const auto& [name, meta] : member(graph, "tensor_values", "the graph").items()) {
-      exported.tensors.emplace(name, meta_of(meta, fmt::format("tensor '{}'", name), true));
+      exported.tensors.emplace(name, meta_of(meta, fmt::format("tensor '{}'", name)));
     }
     for (const Json& node : member(graph, "nodes", "the graph")) {
       exported.nodes.push_back(node_of(node, exported.nodes.size()));
@@ -394,7 +382,6 @@ struct Reader {
     for (const Json& spec : member(signature, "input_specs", "the signature")) read_input(spec);
     for (const Json& spec : member(signature, "output_specs", "the signature")) read_output(spec);
     drop_unused_results();
-    check_empty_tensors();
   }
 };
 

@@ -23,6 +23,9 @@ struct TensorMeta {
   std::vector<std::int64_t> sizes;
   std::vector<std::int64_t> strides;  // [elements]
   std::int64_t offset = 0;            // in its storage [elements]
+  /// Why hone has no such tensor: "is an empty tensor; hone has none". Then `type` means nothing,
+  /// and what reads or makes it stays PyTorch's. "": hone has it.
+  std::string lacks;
 };
 
 /// Values by name; "" stands for an absent one of a list of optional tensors.
@@ -90,7 +93,7 @@ struct Exported {
 };
 
 /// kInvalidInput with one line that names the file and the part that is wrong: no zip, another
-/// schema, no graph, missing or pickled weights, dynamic shapes, element types that hone lacks.
+/// schema, no graph, missing weights, dynamic shapes.
 [[nodiscard]] Result<Exported> read_exported(const std::filesystem::path& path);
 
 /// "torch.float16": as PyTorch calls it.

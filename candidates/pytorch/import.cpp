@@ -67,7 +67,10 @@ class Import {
 
   /// What each node is, in their order. One that hone does not take gives tensors from outside.
   Examined examine() {
-    for (const GraphInput& input : exported_.inputs) add_input(input);
+    for (const GraphInput& input : exported_.inputs) {
+      const TensorMeta* lacking = lacking_of(input.name);
+      lacking != nullptr ? give_from_outside(input.name, *lacking) : add_input(input);
+    }
     Examined all;
     for (const Node& node : exported_.nodes) all.nodes.push_back(examine(node));
     for (const auto& [name, tensor] : values_) all.storages.emplace(name, tensor.storage);
@@ -142,15 +145,26 @@ class Import {
   void give_from_outside(const std::string& name) {
     const auto found = exported_.tensors.find(name);
     if (found == exported_.tensors.end()) refuse("the file says nothing of the tensor '{}'", name);
+    give_from_outside(name, found->second);
+  }
+
+  /// Of a tensor that hone lacks the storage alone counts: nothing asks for its shape.
+  void give_from_outside(const std::string& name, const TensorMeta& meta) {
     BufferText buffer;
     buffer.name = name;
-    buffer.type = found->second.type;
+    buffer.type = meta.type;
     buffer.role = Role::kIn;
-    for (std::size_t i = 0; i < found->second.sizes.size(); ++i) {
-      buffer.shape.push_back(
-          to_.sizes.fresh(fmt::format("{}_{}", name, i), found->second.sizes[i]));
+    for (std::size_t i = 0; i < meta.sizes.size() && meta.lacks.empty(); ++i) {
+      buffer.shape.push_back(to_.sizes.fresh(fmt::format("{}_{}", name, i), meta.sizes[i]));
     }
     values_.insert_or_assign(name, to_.give(buffer));
+  }
+
+  /// What the file says of a tensor that hone lacks; null: hone has it.
+  [[nodiscard]] const TensorMeta* lacking_of(const std::string& name) const {
+    const auto found = exported_.tensors.find(name);
+    return found == exported_.tensors.end() || found->second.lacks.empty() ? nullptr
+                                                                           : &found->second;
   }
 
   /// What later nodes and the module's caller see.
@@ -169,7 +183,8 @@ class Import {
 
   void add_input(const GraphInput& input) {
     const bool user = input.kind == GraphInput::Kind::kUser;
-    if (input.name.empty()) {
+    // What hone lacks has no buffer: a node that reads it is refused.
+    if (input.name.empty() || lacking_of(input.name) != nullptr) {
       if (user) arguments_.push_back(-1);
       return;
     }
@@ -358,6 +373,8 @@ class Import {
   }
 
   const Tensor& value(const std::string& name) const {
+    if (const TensorMeta* lacking = lacking_of(name))
+      refuse("the result '{}' {}", name, lacking->lacks);
     const auto found = values_.find(name);
     if (found == values_.end()) refuse("no node makes the result '{}'", name);
     return found->second;

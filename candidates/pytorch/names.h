@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -12,13 +14,17 @@ namespace hone::pytorch {
 /// "layer1_0_conv".
 [[nodiscard]] std::string identifier_of(std::string_view text);
 
-/// identifier_of(text), with a number behind it where `taken` has it.
+/// The last number behind each name, so that the next one is found at once.
+using LastNumbers = std::map<std::string, int, std::less<>>;
+
+/// identifier_of(text), with the first free number behind it where `taken` has it. What `taken` has
+/// it keeps.
 template <class Names>
-std::string unused_name(std::string_view text, const Names& taken) {
+std::string unused_name(std::string_view text, const Names& taken, LastNumbers& numbers) {
   const std::string name = identifier_of(text);
   if (!taken.contains(name)) return name;
-  for (int i = 2;; ++i) {
-    std::string other = fmt::format("{}_{}", name, i);
+  for (int& i = numbers.try_emplace(name, 1).first->second;;) {
+    std::string other = fmt::format("{}_{}", name, ++i);
     if (!taken.contains(other)) return other;
   }
 }

@@ -39,6 +39,10 @@ bool Call::is_tensor(std::string_view name) const {
 }
 
 const Tensor& Call::value_named(const std::string& name) const {
+  const auto said = exported_.tensors.find(name);
+  if (said != exported_.tensors.end() && !said->second.lacks.empty()) {
+    refuse("reads '{}', which {}", name, said->second.lacks);
+  }
   const auto found = values_.find(name);
   if (found == values_.end()) refuse("reads '{}', which no node before it made", name);
   return found->second;
@@ -183,6 +187,7 @@ const TensorMeta& Call::meta(std::size_t result) const {
   if (name.empty()) return kNone;
   const auto found = exported_.tensors.find(name);
   if (found == exported_.tensors.end()) refuse("the file says nothing of its result '{}'", name);
+  if (!found->second.lacks.empty()) refuse("its result '{}' {}", name, found->second.lacks);
   return found->second;
 }
 

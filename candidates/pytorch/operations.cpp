@@ -9,12 +9,13 @@ constexpr std::span<const Operation> (*kFamilies[])() = {
     joining_operations,   indexing_operations,   creation_operations,   scan_operations,
     attention_operations, recurrent_operations,  loss_operations,       einsum_operations,
     random_operations,    resampling_operations, distance_operations,   activation_operations,
-    spread_operations,    sorting_operations,    scattering_operations,
+    spread_operations,    sorting_operations,    scattering_operations, difference_operations,
 };
 
 }  // namespace
 
 const Operation* find_operation(std::string_view target) {
+  target = without_alias(target);
   for (const auto& family : kFamilies) {
     for (const Operation& operation : family()) {
       if (operation.target == target) return &operation;
@@ -28,6 +29,7 @@ std::vector<std::string_view> known_targets() {
   for (const auto& family : kFamilies) {
     for (const Operation& operation : family()) targets.push_back(operation.target);
   }
+  for (const std::string_view alias : aliases()) targets.push_back(alias);
   return targets;
 }
 

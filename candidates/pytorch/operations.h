@@ -32,10 +32,15 @@ std::span<const Operation> activation_operations();
 std::span<const Operation> spread_operations();
 std::span<const Operation> sorting_operations();
 std::span<const Operation> scattering_operations();
+std::span<const Operation> difference_operations();
 
+/// The name under which hone has the rule of an operator of several names; else the name itself.
+[[nodiscard]] std::string_view without_alias(std::string_view target);
 /// Null: hone has none of this name.
 [[nodiscard]] const Operation* find_operation(std::string_view target);
-/// Of all lists, in their order.
+/// Other names of operators in the lists.
+[[nodiscard]] std::vector<std::string_view> aliases();
+/// Of all lists, in their order, and the other names.
 [[nodiscard]] std::vector<std::string_view> known_targets();
 
 /// Whole numbers ("self") to a whole power ("exponent"), which wraps around as PyTorch's does: by

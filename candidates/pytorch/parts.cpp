@@ -75,7 +75,7 @@ class PartText {
   }
 
   std::string fresh(std::string_view hint) {
-    std::string name = unused_name(hint, taken_);
+    std::string name = unused_name(hint, taken_, numbers_);
     taken_.insert(name);
     return name;
   }
@@ -148,6 +148,7 @@ class PartText {
   std::map<std::string, const GraphInput*> inputs_;
   std::map<std::string, std::string> names_;  ///< of the whole graph's values here
   std::set<std::string> taken_;
+  LastNumbers numbers_;                   ///< behind names that are taken
   std::vector<std::vector<int>> orders_;  ///< of the inputs
   Exported graph_;
 };

@@ -35,7 +35,7 @@ int Translation::add_buffer(BufferText buffer) {
     const Sizes& sizes;
     [[nodiscard]] bool contains(const std::string& name) const { return sizes.has_name(name); }
   } const taken{sizes};
-  buffer.name = unused_name(buffer.name, taken);
+  buffer.name = unused_name(buffer.name, taken, buffer_numbers_);
   sizes.reserve(buffer.name);
   const int index = static_cast<int>(buffers_.size());
   buffers_.push_back(std::move(buffer));
@@ -194,7 +194,7 @@ std::string Translation::add_kernel(std::string_view name, const std::string& te
       "log2", "max",   "min",   "pow",  "remainder", "isfinite", "round", "rsqrt", "sin",   "sinh",
       "sqrt", "std",   "tan",   "tanh", "trunc",     "and",      "or",    "not",   "xor"};
   kernel.name = unused_name(kTaken.contains(name) ? std::string(name) + "_each" : std::string(name),
-                            kernel_names_);
+                            kernel_names_, kernel_numbers_);
   kernel.text = text;
   kernel.comment = comment;
   kernel_names_.emplace(kernel.name, 0);

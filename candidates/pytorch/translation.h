@@ -15,6 +15,7 @@
 
 #include "candidates/pytorch/dims.h"
 #include "candidates/pytorch/index_ranges.h"
+#include "candidates/pytorch/names.h"
 #include "candidates/scalar_type.h"
 
 namespace hone::pytorch {
@@ -168,6 +169,7 @@ class Translation {
   std::vector<IndexUse> index_uses_;
   bool doubts_ones_ = false;
   std::map<std::string, int, std::less<>> kernel_names_;
+  LastNumbers buffer_numbers_, kernel_numbers_;
 };
 
 }  // namespace hone::pytorch

@@ -22,15 +22,16 @@ struct Options {
   std::string recorded;  ///< a folder
   std::string parts;     ///< a folder
   pytorch::PartsOptions cut;
-  std::string math;                            ///< empty: the default of tasks
-  std::string convolution_math, product_math;  ///< empty: as `math`
+  std::string math;                                            ///< empty: the default of tasks
+  std::string convolution_math, product_math, recurrent_math;  ///< empty: as `math`
   DeviceOptions device;
   bool force = false;
 
   [[nodiscard]] pytorch::MathLevels math_levels() const {
     return {.usual = parse_math_level(math),
             .convolutions = parse_math_level(convolution_math),
-            .products = parse_math_level(product_math)};
+            .products = parse_math_level(product_math),
+            .recurrent = parse_math_level(recurrent_math)};
   }
 };
 
@@ -221,8 +222,13 @@ Registration add_import(CLI::App& root) {
                   "A looser level of tasks with convolutions of f32")
       ->type_name("LEVEL")
       ->check(CLI::IsMember(math_level_names()));
-  app->add_option("--product-math", options->product_math,
-                  "A looser level of tasks with products of matrices or attention of f32")
+  app->add_option(
+         "--product-math", options->product_math,
+         "A looser level of tasks with products of matrices, attention or recurrent cells of f32")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember(math_level_names()));
+  app->add_option("--recurrent-math", options->recurrent_math,
+                  "A looser level of tasks with an LSTM, a GRU or a plain recurrent network of f32")
       ->type_name("LEVEL")
       ->check(CLI::IsMember(math_level_names()));
   options->device.add_to(*app);

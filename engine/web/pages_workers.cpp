@@ -72,7 +72,7 @@ Answer workers_page(Context& context, const Request&, const Parts&) {
                             {"Started"}};
   std::vector<std::vector<Cell>> rows;
   for (const auto& worker : state->workers.workers) rows.push_back(cells_of(context, worker));
-  for (const auto& worker : state->workers.foreign) rows.push_back(cells_of(context, worker));
+  for (const auto& worker : state->workers.foreign) rows.push_back(cells_of(worker));
   std::string html =
       state->leads
           ? R"(<p>A coordinator leads. It hands the evaluations of all jobs to these workers.</p>)"

@@ -17,7 +17,8 @@ class Levels:
 
     usual: Optional[str] = None
     convolutions: Optional[str] = None  #: of tasks with convolutions of f32
-    products: Optional[str] = None  #: of tasks with products of matrices or attention of f32
+    products: Optional[str] = None  #: of tasks with products of matrices, attention or cells of f32
+    recurrent: Optional[str] = None  #: of tasks with an LSTM, a GRU or a plain recurrent network of f32
 
     @property
     def options(self) -> List[str]:
@@ -26,6 +27,7 @@ class Levels:
             "--math": self.usual,
             "--convolution-math": self.convolutions,
             "--product-math": self.products,
+            "--recurrent-math": self.recurrent,
         }
         return [word for name, level in named.items() if level for word in (name, level)]
 
@@ -33,6 +35,11 @@ class Levels:
 def convolutions_use_tf32() -> bool:
     """PyTorch's switch for cuDNN's convolutions, which is on by default."""
     return _is_on(getattr(torch.backends.cudnn, "conv", None), torch.backends.cudnn)
+
+
+def recurrent_use_tf32() -> bool:
+    """PyTorch's switch for cuDNN's LSTM, GRU and plain recurrent networks, which is on by default."""
+    return _is_on(getattr(torch.backends.cudnn, "rnn", None), torch.backends.cudnn)
 
 
 def products_use_tf32() -> bool:
@@ -78,4 +85,5 @@ def levels_of(math: Optional[str], device: Optional[str]) -> Levels:
     return Levels(
         convolutions="tf32" if convolutions_use_tf32() else "tf32x3",
         products="tf32" if products_use_tf32() else "tf32x3",
+        recurrent="tf32" if recurrent_use_tf32() else "tf32x3",
     )

@@ -38,7 +38,8 @@ def _failed(library: ctypes.CDLL) -> HoneError:
     return HoneError(library.hone_launch_error().decode(errors="replace"))
 
 
-def _arch_of(device: torch.device) -> str:
+def arch_of(device: torch.device) -> str:
+    """A GPU's architecture, "sm_90"."""
     major, minor = torch.cuda.get_device_capability(device)
     return f"sm_{major}{minor}"
 
@@ -130,6 +131,9 @@ class Operator:
         made.register_fake(self._fake)
         return made
 
+    def __reduce__(self) -> Any:
+        return _kept, (tuple(self._plans.values()), self._db)
+
     def __call__(self, *tensors: torch.Tensor, **sizes: int) -> Any:
         for name, value in sizes.items():
             if self.given.get(name) != value:
@@ -171,7 +175,7 @@ class Operator:
     def _load_on(self, device: torch.device) -> LoadedPlan:
         with _lock:
             if device.index not in self._loaded:
-                arch = _arch_of(device)
+                arch = arch_of(device)
                 if arch not in self._plans:
                     self._plans[arch] = plan_of(self.candidate, arch, self._db)
                 self._loaded[device.index] = self._plans[arch].loaded_on(device.index or 0)
@@ -231,10 +235,16 @@ _operators: Dict[str, Operator] = {}
 
 def operator_of(candidate: str, db: Sequence[str]) -> Operator:
     """A candidate's operator; the same one for the same candidate and machine code."""
-    arch = _arch_of(torch.device("cuda", torch.cuda.current_device())) if torch.cuda.is_available() else None
-    plan = plan_of(candidate, arch, db)
-    key = digest(plan.candidate, plan.arch, plan.bytes.hex())
+    arch = arch_of(torch.device("cuda", torch.cuda.current_device())) if torch.cuda.is_available() else None
+    return _kept((plan_of(candidate, arch, db),), db)
+
+
+def _kept(plans: Sequence[Plan], db: Sequence[str]) -> Operator:
+    """The operator of a candidate's machine code, for one or more architectures."""
+    key = digest(plans[0].candidate, plans[0].arch, plans[0].bytes.hex())
     with _lock:
         if key not in _operators:
-            _operators[key] = Operator(plan, db)
+            _operators[key] = Operator(plans[0], db)
+        for plan in plans[1:]:
+            _operators[key]._plans.setdefault(plan.arch, plan)
         return _operators[key]

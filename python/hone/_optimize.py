@@ -4,18 +4,19 @@ import copy
 import os
 import tempfile
 import time
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 from torch.utils import _pytree as pytree
 
 from hone._binary import run
 from hone._errors import HoneError
-from hone._graph import Imported, draws, export, import_program, task_buffers
+from hone._graph import DTYPES, Imported, draws, export, import_program, task_buffers
 from hone._load import database_options, load
 from hone._math import TOLERANCES, levels_of
 from hone._operator import Operator
 from hone._report import PartReport, Report
+from hone._replaced import Call, returned
 from hone._runtime import EAGER, GraphRunner, Guard, Kernel, flatten_call, has_hooks
 from hone._timing import choose_parts, medians_ms, part_seconds, shares
 from hone._verify import verify_import, verify_replaced
@@ -52,15 +53,15 @@ def optimize(
     default. db: the database's file; None: hone's default one. math: how far results may depart from
     the module's arithmetic, "exact", "reassociate", "tf32x3", "tf32" or "reduced"; None: "tf32" in
     parts where PyTorch's switches let it use TF32 on a GPU (torch.backends.cudnn.allow_tf32 for
-    convolutions, which is on by default, torch.backends.cuda.matmul.allow_tf32 for products), "tf32x3"
-    in other parts with convolutions or products, else "reassociate". folder: keeps the .pt2, the task
+    convolutions and recurrent networks, which is on by default, torch.backends.cuda.matmul.allow_tf32
+    for products), "tf32x3" in other parts with one of these, else "reassociate". folder: keeps the .pt2, the task
     and the recorded answers; None: they are removed, and `hone verify` cannot read the weights again.
     progress: the search's progress goes to stderr. inductor: on a GPU each part that has an operator is
     timed by torch.compile's Inductor, too, and the fastest of the three runs; False: not by Inductor.
 
     The returned module is of the module's class or a subclass of it. It shares the module's parameters,
     buffers and submodules: `state_dict()` has the same names and tensors, `load_state_dict`,
-    `to` and an optimizer's steps change both. A call that is not like the example, or that needs a
+    `to` and an optimizer's steps change both. It can be copied and pickled, with its operators. A call that is not like the example, or that needs a
     gradient, runs the module's own forward. `hone.report` says what was done.
 
     ImportRefused: PyTorch or hone cannot read the module. ImportDiffers: hone computes something
@@ -70,7 +71,7 @@ def optimize(
     name = type(module).__name__
     if has_hooks(module):
         # The export would hold them, and the module would run them once more.
-        return _returned(module, Report(name, device=device or "", why_eager=HOOKS), None)
+        return returned(module, Report(name, device=device or "", why_eager=HOOKS), None)
     with _folder(folder) as work:
         begun = time.monotonic()
         program = export(module, args, kwargs)
@@ -84,7 +85,7 @@ def optimize(
         report.seconds["export and import"] = time.monotonic() - begun
         if imported.whole.draws if imported.whole else draws(program):
             report.why_eager = DRAWS
-            return _returned(module, report, None)
+            return returned(module, report, None)
         generator = torch.Generator().manual_seed(torch.initial_seed() % 2**63)
         if imported.whole is not None and (where.type == "cpu" or _bytes(leaves) <= MOST_RECORDED):
             with report.timed("verify the import"):
@@ -105,14 +106,14 @@ def optimize(
             _search_parts(imported, budget, seconds, device, db, progress, report)
         report.why_eager = _why_eager(report, where)
         if report.why_eager:
-            return _returned(module, report, None)
+            return returned(module, report, None)
         with report.timed("load"):
             runner = operator_runner(imported, report.parts, db)
         if runner.writes_constants():
             report.why_eager = CONSTANTS
-            return _returned(module, report, None)
+            return returned(module, report, None)
         guard = Guard(module, program, leaves, spec)
-        call = _Call(runner, guard, names, where, leaves)
+        call = Call(runner, guard, names, where, leaves)
         tolerance = tolerance_of(math, leaves)
 
         def verify() -> None:
@@ -136,9 +137,9 @@ def optimize(
         chosen = any(part.runs != EAGER for part in report.parts)
         if not chosen or report.after_ms >= report.before_ms:
             report.why_eager = "PyTorch's own kernels are as fast"
-            return _returned(module, report, None)
+            return returned(module, report, None)
         report.replaced = True
-        return _returned(module, report, call)
+        return returned(module, report, call)
 
 
 def _copied(value: Any) -> Any:
@@ -263,55 +264,16 @@ def operator_runner(imported: Imported, parts: Sequence[PartReport], db: Optiona
 
 
 def tolerance_of(math: Optional[str], leaves: Sequence[Any]) -> float:
-    """Beyond PyTorch's own error, which counts twice: that of one rounding of the narrowest type."""
-    types = [x.dtype for x in leaves if isinstance(x, torch.Tensor) and x.dtype.is_floating_point]
+    """Beyond PyTorch's own error, which counts twice: that of one rounding of the narrowest type that
+    hone computes in."""
+    types = [x.dtype for x in leaves if isinstance(x, torch.Tensor) and x.dtype in DTYPES.values()]
+    types = [x for x in types if x.is_floating_point]
     narrowest = max([torch.finfo(t).eps for t in types], default=torch.finfo(torch.float32).eps)
     return TOLERANCES.get(math or "", max(1e-5, 4 * narrowest))
 
 
-class _Call:
-    """A module's call by hone's operators."""
-
-    def __init__(
-        self,
-        runner: GraphRunner,
-        guard: Guard,
-        names: Sequence[str],
-        device: torch.device,
-        example: Sequence[Any],
-    ) -> None:
-        """`example`: the leaves of the call that was verified."""
-        self.runner, self.guard, self._names, self._device = runner, guard, names, device
-        # Of the tensors shapes and types alone are kept, in memory of no size.
-        self.example = [
-            torch.empty((), dtype=x.dtype, device=x.device).expand(x.shape)
-            if isinstance(x, torch.Tensor)
-            else x
-            for x in example
-        ]
-
-    def __deepcopy__(self, memo: Any) -> "_Call":
-        return self  # knows no module: a copy of the module may share it
-
-    def unguarded(self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> Any:
-        leaves, _ = flatten_call(self._names, args, kwargs)
-        return self.runner(module, leaves, self._device)
-
-    def attempt(
-        self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any
-    ) -> Tuple[Optional[str], Any]:
-        """None and the operators' results; or why PyTorch has to run the call."""
-        leaves, spec = flatten_call(self._names, args, kwargs)
-        reason = self.guard.why_eager(module, leaves, spec)
-        if reason is not None:
-            return reason, None
-        state = self.guard.state_of(module)
-        reason = self.runner.why_eager(state, leaves)
-        return reason, self.runner(state, leaves, self._device) if reason is None else None
-
-
 def _times(
-    module: torch.nn.Module, call: _Call, args: Tuple[Any, ...], kwargs: Any
+    module: torch.nn.Module, call: Call, args: Tuple[Any, ...], kwargs: Any
 ) -> Tuple[float, float]:
     """Milliseconds of a call in PyTorch and by hone's operators, with the guard before them."""
     copied = copy.deepcopy(module)
@@ -324,42 +286,3 @@ def _times(
     with torch.no_grad():
         eager, mine = medians_ms([lambda: copied(*args, **kwargs), guarded])
     return eager, mine
-
-
-def _returned(module: torch.nn.Module, report: Report, call: Optional[_Call]) -> torch.nn.Module:
-    """A module that shares all with another, and calls the operators where there are some."""
-    shared = copy.copy(module)
-    shared.__dict__["_hone_report"] = report
-    if call is not None:
-        shared.__class__ = _subclass(type(module))
-        # One that somebody set on the instance would hide the subclass's.
-        shared.__dict__["_hone_forward"] = shared.__dict__.pop("forward", None)
-        shared.__dict__["_hone_call"] = call
-    return shared
-
-
-_subclasses: Dict[Type[torch.nn.Module], Type[torch.nn.Module]] = {}
-
-
-def _subclass(original: Type[torch.nn.Module]) -> Type[torch.nn.Module]:
-    """A class whose forward runs the operators for calls that are like the example."""
-    if original not in _subclasses:
-
-        @torch.compiler.disable  # type: ignore[untyped-decorator]
-        def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-            report = self._hone_report
-            reason, results = self._hone_call.attempt(self, args, kwargs)
-            if reason is None:
-                report.replaced_calls += 1
-                return results
-            report.eager_calls += 1
-            report.last_eager_reason = reason
-            own = self._hone_forward
-            return own(*args, **kwargs) if own else original.forward(self, *args, **kwargs)
-
-        _subclasses[original] = type(
-            original.__name__,
-            (original,),
-            {"forward": forward, "__module__": original.__module__, "__doc__": original.__doc__},
-        )
-    return _subclasses[original]

@@ -94,8 +94,10 @@ class Report:
                     f"; by PyTorch {part.before_ms:.4g} ms{compiled}, by hone {part.after_ms:.4g}"
                 )
         if self.left_out:
-            why = sorted({reason for _, reason in self.left_out})
-            lines.append(f"  {len(self.left_out)} operations: PyTorch: {'; '.join(why)}")
+            for why in dict.fromkeys(reason for _, reason in self.left_out):
+                nodes = [node for node, reason in self.left_out if reason == why]
+                named = ", ".join(nodes[:3]) + (", ..." if len(nodes) > 3 else "")
+                lines.append(f"  {len(nodes)} operations ({named}): PyTorch: {why}")
         if self.import_error is not None:
             lines.append(
                 f"  import verified: max error {self.import_error:.1e}, PyTorch's own "

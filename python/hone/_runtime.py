@@ -1,4 +1,5 @@
 """Runs an exported graph of which some parts are operators of hone, others PyTorch's own nodes."""
+import contextlib
 import operator
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
@@ -122,6 +123,7 @@ class GraphRunner:
         """`kernels`: one for each part; None: PyTorch runs the part's nodes. HoneError: the steps
         stand in an order in which they cannot run, or do not have all of the graph."""
         program = imported.program
+        self._imported = imported
         self._program = program
         self._module = program.graph_module
         self._specs = program.graph_signature.input_specs
@@ -146,6 +148,18 @@ class GraphRunner:
         #: Of values that PyTorch's nodes read: how they lie in memory.
         self.strides: Dict[str, Tuple[int, ...]] = {}
         self._prepare()
+
+    def __reduce__(self) -> Any:
+        parts = {step.part: step for step in self._steps if step.part is not None}
+        kernels = [parts[i].kernel for i in range(len(self._imported.parts))]
+        compiled = [i for i, step in parts.items() if step.compiled is not None]
+        return _runner_again, (self._imported, kernels, compiled)
+
+    def compile_parts(self, parts: Sequence[int]) -> None:
+        """These run by Inductor from now on; it compiles at the first call."""
+        for step in self._steps:
+            if step.part in parts:
+                step.compiled = self._compiled(step)
 
     @staticmethod
     def _with_items(nodes: Sequence[torch.fx.Node]) -> Tuple[torch.fx.Node, ...]:
@@ -366,6 +380,14 @@ class GraphRunner:
         return self._constants[key]
 
 
+def _runner_again(
+    imported: Imported, kernels: Sequence[Optional[Kernel]], compiled: Sequence[int]
+) -> GraphRunner:
+    runner = GraphRunner(imported, kernels)
+    runner.compile_parts(compiled)
+    return runner
+
+
 def _is_mutable(node: torch.fx.Node) -> bool:
     schema = getattr(node.target, "_schema", None)
     return schema is not None and bool(schema.is_mutable)
@@ -421,6 +443,33 @@ class Guard:
         self._constants = [(name, _identity(module, name)) for name in constants]
         self._memory = _HoneMemory()
 
+    def __getstate__(self) -> Dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name != "_memory"}
+        with contextlib.suppress(NotImplementedError):  # a type that PyTorch writes as no text
+            state["spec"] = pytree.treespec_dumps(self.spec)
+        return state
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        vars(self).update(state, _memory=_HoneMemory())
+        if isinstance(self.spec, str):
+            self.spec = pytree.treespec_loads(self.spec)
+
+    def constants_changed(self, module: torch.nn.Module) -> bool:
+        """Whether the module's tensors that are no parameters are others, or were written."""
+        return any(_identity(module, name) != known for name, known in self._constants)
+
+    def of_copy(self, module: torch.nn.Module, changed: bool) -> "Guard":
+        """A guard that knows the copy's tensors that are no parameters; itself where there are none.
+        changed: they are not those of the verified call, so that no call is like it."""
+        if not self._constants:
+            return self
+        guard = Guard.__new__(Guard)
+        vars(guard).update(vars(self), _memory=_HoneMemory())
+        guard._constants = [
+            (name, "changed" if changed else _identity(module, name)) for name, _ in self._constants
+        ]
+        return guard
+
     def _ties(self, module: torch.nn.Module) -> List[int]:
         """Of each parameter the first one that is the same memory."""
         first: Dict[int, int] = {}
@@ -443,7 +492,7 @@ class Guard:
             known["why"] = self._why_changed(module)
         if known["why"] is not None:
             return str(known["why"])
-        if any(_identity(module, name) != known for name, known in self._constants):
+        if self.constants_changed(module):
             return "a tensor that is no parameter was changed"
         return why_not_plain([*watch.tensors, *(x for x in leaves if isinstance(x, torch.Tensor))])
 

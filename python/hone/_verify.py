@@ -26,6 +26,8 @@ def fresh(value: Any, generator: torch.Generator) -> Any:
     indices and probabilities stay probabilities. What is no tensor stays. generator: the CPU's."""
     if not isinstance(value, torch.Tensor) or value.numel() == 0:
         return value
+    if value.dtype.is_floating_point and value.element_size() == 1:  # float8 has no arithmetic
+        return fresh(value.detach().view(torch.uint8), generator).view(value.dtype)
     flat = value.detach().flatten()
     seed = int(torch.randint(2**62, (), generator=generator))
     own = torch.Generator(flat.device).manual_seed(seed)
@@ -52,6 +54,10 @@ def error(answer: torch.Tensor, truth: torch.Tensor) -> float:
     answer, truth = answer.detach(), truth.detach().to(answer.device)
     if answer.shape != truth.shape:
         return float("inf")
+    if answer.is_complex():
+        answer, truth = (torch.view_as_real(x.resolve_conj()) for x in (answer, truth))
+    if answer.dtype.is_floating_point and answer.element_size() == 1:  # float8 has no arithmetic
+        answer, truth = answer.float(), truth.float()
     if not answer.dtype.is_floating_point:
         return float((answer != truth).double().mean()) if answer.numel() else 0.0
     answers, truths = answer.flatten().split(CHUNK), truth.flatten().split(CHUNK)

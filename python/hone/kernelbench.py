@@ -36,7 +36,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 import torch
 
 from hone._errors import HoneError, ImportDiffers, ImportRefused
-from hone._math import convolutions_use_tf32, exact_f32, products_use_tf32
+from hone._math import convolutions_use_tf32, exact_f32, products_use_tf32, recurrent_use_tf32
 from hone._optimize import optimize
 from hone._report import Report, report
 from hone._source import architecture, class_source
@@ -268,6 +268,7 @@ def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]
         "tf32": {
             "matmul": products_use_tf32(),
             "convolutions": convolutions_use_tf32(),
+            "recurrent": recurrent_use_tf32(),
         },
     }
     try:

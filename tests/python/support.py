@@ -73,12 +73,12 @@ def imported_of(module, args, kwargs=None, folder=None, math=None):
     return _graph.import_program(program, folder, type(module).__name__, Levels(usual=math))
 
 
-def operator_of(imported, part):
+def operator_of(imported, part, buffers=None):
     """What an exported operator of a part does, by PyTorch: buffers in the task's order and shapes."""
     nodes = {n.name: n for n in imported.program.graph.nodes}
     taken = [u.name for n in part.nodes for u in nodes[n].users if u.target is operator_module.getitem]
     inside = [n for n in nodes.values() if n.name in (*part.nodes, *taken)]
-    buffers = _graph.task_buffers(part.task)
+    buffers = buffers or _graph.task_buffers(part.task)
 
     def operator(*tensors):
         given = iter(tensors)
@@ -103,6 +103,17 @@ def operator_of(imported, part):
         return results[0] if len(results) == 1 else tuple(results)
 
     return operator
+
+
+class StandIn:
+    """The same, to be pickled; its task's file may be gone."""
+
+    def __init__(self, imported, part):
+        self.imported, self.part = imported, part
+        self.buffers = _graph.task_buffers(part.task)
+
+    def __call__(self, *tensors):
+        return operator_of(self.imported, self.part, self.buffers)(*tensors)
 
 
 def kernel_of(imported, part, operator=None):
@@ -135,6 +146,58 @@ class Network(nn.Module):
         x = self.norm(self.blocks(x))
         values, places = torch.linalg.svdvals(x).sort()
         return x * values[-1], places
+
+
+class Empty(nn.Module):
+    """A cache that is empty at first, an argument and a slice that are empty."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(64, 64)
+        self.register_buffer("cache", torch.zeros(0, 64))
+
+    def forward(self, x, mask):
+        x = torch.cat([self.cache, torch.relu(self.linear(x))])
+        return self.linear(x), x[:0], mask.sum()
+
+
+class Complex(nn.Module):
+    """Rotary positions by complex numbers; one result is complex."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(64, 64)
+        turns = torch.outer(torch.arange(96.0), torch.rand(32))
+        self.register_buffer("turns", torch.polar(torch.ones_like(turns), turns))
+
+    def forward(self, x):
+        turned = torch.view_as_complex(self.linear(x).view(-1, 32, 2)) * self.turns
+        return self.linear(torch.view_as_real(turned).flatten(1)), turned
+
+
+class Float8(nn.Module):
+    """A weight and an argument in eight bits, made wider before they are used."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(64, 64)
+        self.register_buffer("short", torch.randn(64, 64).to(torch.float8_e4m3fn))
+
+    def forward(self, x, y):
+        x = torch.relu(self.linear(x))
+        return x @ self.short.float() + y.to(x.dtype), x.to(torch.float8_e5m2)
+
+
+#: Modules with tensors that hone lacks, their arguments, and a word of the reason.
+LACKING = {
+    "empty": (Empty, (torch.randn(96, 64), torch.zeros(3, 0)), "an empty tensor"),
+    "complex": (Complex, (torch.randn(96, 64),), "torch.complex64"),
+    "float8": (
+        Float8,
+        (torch.randn(96, 64), torch.randn(64).to(torch.float8_e4m3fn)),
+        "torch.float8_e4m3fn",
+    ),
+}
 
 
 def run_tests():

@@ -17,6 +17,7 @@ from unittest import mock
 from support import (
     DEVICE,
     FOLDER,
+    LACKING,
     ROOT,
     Network,
     Small,
@@ -31,6 +32,7 @@ from support import (
 
 import hone
 import torch
+from hone._graph import DTYPES
 from hone import _backend, _binary, _optimize, _runtime, _timing, _verify
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -344,6 +346,19 @@ class Optimize(unittest.TestCase):
         self.assertTrue(all("as fast" in p.why_eager for p in report.parts if p.candidate))
         self.assertFalse(report.replaced)
 
+    def test_tensors_that_hone_lacks_are_left_to_pytorch_and_told(self):
+        for name, (make, args, why) in LACKING.items():
+            with self.subTest(name), self.on_a_gpu():
+                module = make()
+                fast = self.optimized(module, args, budget="6")
+                report = hone.report(fast)
+                self.assertTrue(report.replaced, report.why_eager)
+                self.assertIn(why, str(report))
+                self.assertIn(report.left_out[0][0], str(report))
+                with torch.no_grad():
+                    torch.testing.assert_close(fast(*args), module(*args))
+                self.assertEqual(report.replaced_calls, 1)
+
     def test_the_fastest_of_three_runs(self):
         module, args = Network().eval(), (torch.randn(96, 64),)
         torch._dynamo.reset()
@@ -428,6 +443,10 @@ class Fresh(unittest.TestCase):
             self.assertLessEqual(other.max(), value.max())
         self.assertGreater(_verify.fresh(torch.zeros(9), generator).abs().max(), 0)
         self.assertEqual(_verify.fresh(3, generator), 3)
+        short = torch.randn(50).to(torch.float8_e4m3fn)
+        other = _verify.fresh(short, generator)
+        self.assertEqual(other.dtype, short.dtype)
+        self.assertEqual(sorted(other.float().tolist()), sorted(short.float().tolist()))
 
     def test_errors(self):
         t = torch.tensor
@@ -437,6 +456,13 @@ class Fresh(unittest.TestCase):
         self.assertEqual(_verify.error(t([torch.inf]), t([-torch.inf])), torch.inf)
         self.assertEqual(_verify.error(t([torch.nan, 1.0]), t([torch.nan, 1.0])), 0)
         self.assertEqual(_verify.error(t([1, 2]), t([1, 3])), 0.5)
+        self.assertAlmostEqual(_verify.error(t([2 + 2j, 3j]), t([2 + 2j, 4j])), 0.25)
+        short = t([3.0, 2.0]).to(torch.float8_e5m2)
+        self.assertAlmostEqual(_verify.error(short, t([4.0, 2.0]).to(torch.float8_e5m2)), 0.25)
+
+    def test_the_tolerance_is_that_of_a_type_that_hone_computes_in(self):
+        leaves = [torch.zeros(2), torch.zeros(2).to(torch.float8_e4m3fn), torch.zeros(2, dtype=torch.cfloat)]
+        self.assertEqual(_optimize.tolerance_of(None, leaves), 1e-5)
 
 
 class Load(unittest.TestCase):
@@ -473,6 +499,40 @@ class Load(unittest.TestCase):
                     result = runner(module, [on_a_gpu(x) for x in leaves], torch.device("cuda"))
             self.assertEqual(result["rows"], 4)
             self.assertEqual((result["y"].shape, result["y"].device.type), ((4, 6), "cuda"))
+
+
+    def test_the_custom_operator_is_as_pytorch_wants_it(self):
+        """Its schema, what it says of results without data, and its place in autograd."""
+        for train in (False, True):  # in train mode it writes into its arguments
+            module, args, kwargs = small(train)
+            imported = imported_of(module, args, kwargs)
+            part = imported.parts[0]
+            found = _optimize.search(part.task, "4", DEVICE, database(), progress=False)
+            operator = hone.load(found["best"]["candidate"], db=database())
+            inputs = [b for b in operator.buffers if b.role != "out"]
+            self.assertEqual(any(b.role == "inout" for b in inputs), train)
+
+            def launch(*tensors):
+                """On the CPU: what it returns are new tensors, and what it may write is written."""
+                for buffer, tensor in zip(inputs, tensors):
+                    if buffer.role == "inout":
+                        tensor.add_(1)
+                made = [torch.full(s, float(tensors[0].sum()), dtype=t) for s, t in operator._outputs]
+                return made[0] if len(made) == 1 else tuple(made)
+
+            given = [torch.rand(b.shape).to(DTYPES[b.type]) for b in inputs]
+            plain, grads = [t.clone() for t in given], [t.clone() for t in given]
+            for buffer, tensor in zip(inputs, grads):
+                if buffer.role == "in" and tensor.is_floating_point():
+                    tensor.requires_grad_()
+            with mock.patch.multiple(operator, launch=launch, _check=operator._check_shapes):
+                torch.library.opcheck(operator._operator, tuple(plain))
+                # All but that which runs a backward pass.
+                some = ("test_schema", "test_autograd_registration", "test_faketensor")
+                torch.library.opcheck(operator._operator, tuple(grads), test_utils=some)
+                result = operator(*grads)
+                with self.assertRaisesRegex(RuntimeError, "no autograd formula"):
+                    (result if isinstance(result, torch.Tensor) else result[0]).sum().backward()
 
 
 class Compile(unittest.TestCase):
@@ -554,17 +614,20 @@ class Compile(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def test_examples(self):
-        text = (ROOT / "python/README.md").read_text()
-        blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S))
-        self.assertGreater(len(blocks), 4)
+        pages = sorted((ROOT / "python").glob("*.md"), key=lambda page: (page.name != "README.md", page.name))
+        blocks = []
+        for page in pages:
+            text = page.read_text()
+            for block in re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S):
+                blocks.append((f"python/{page.name}", "\n" * text[: block.start(1)].count("\n") + block[1]))
+        self.assertGreater(len({name for name, _ in blocks}), 3)
         names, before, out = {}, os.getcwd(), io.StringIO()
         torch._dynamo.reset()
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out):
             os.chdir(folder)
             try:
-                for block in blocks:
-                    line = text[: block.start(1)].count("\n")
-                    exec(compile("\n" * line + block[1], "python/README.md", "exec"), names)
+                for name, code in blocks:
+                    exec(compile(code, name, "exec"), names)
             finally:
                 os.chdir(before)
         self.assertIn("linalg_svd", out.getvalue())

@@ -5,9 +5,12 @@
 import copy
 import dataclasses
 import functools
+import importlib
 import unittest
+from unittest import mock
 
 from support import (
+    LACKING,
     Network,
     imported_of,
     kernel_of,
@@ -40,6 +43,15 @@ class Runtime(unittest.TestCase):
         torch.testing.assert_close(found, wanted, equal_nan=True, check_stride=False, **much)
         for (name, a), (_, b) in zip(mine.named_buffers(), theirs.named_buffers()):
             torch.testing.assert_close(a, b, rtol=0, atol=0, msg=name)
+
+    def test_saving_tries_no_other_form_of_the_graph(self):
+        """PyTorch's writer makes a copy of the graph for it, and drops it: half of the time of a large one."""
+        serialize = importlib.import_module("torch._export.serde.serialize")
+        with mock.patch.object(serialize, "canonicalize") as tried:
+            module, args, kwargs = small()
+            self.agrees(module, args, kwargs)
+            self.assertIs(serialize.canonicalize, tried)
+        tried.assert_not_called()
 
     def test_structure_of_arguments_and_results(self):
         self.agrees(*small())
@@ -116,6 +128,16 @@ class Runtime(unittest.TestCase):
             with torch.no_grad():
                 found = some(copy.deepcopy(module), args, torch.device("cpu"))
                 torch.testing.assert_close(found, copy.deepcopy(module)(*args))
+
+    def test_tensors_that_hone_lacks(self):
+        for name, (make, args, why) in LACKING.items():
+            with self.subTest(name):
+                module = make()
+                imported = imported_of(module, args)
+                self.assertIsNone(imported.whole)
+                self.assertGreater(sum(len(part.nodes) for part in imported.parts), 0)
+                self.assertIn(why, str(imported.left_out))
+                self.agrees(module, args, imported=imported)
 
     def test_steps_that_cannot_run(self):
         imported = imported_of(Network(), (torch.randn(96, 64),))

@@ -11,7 +11,14 @@ from support import FOLDER, database, run_tests, setUpModule
 import hone
 import torch
 from hone import _binary, _graph, kernelbench
-from hone._math import Levels, convolutions_use_tf32, exact_f32, levels_of, products_use_tf32
+from hone._math import (
+    Levels,
+    convolutions_use_tf32,
+    exact_f32,
+    levels_of,
+    products_use_tf32,
+    recurrent_use_tf32,
+)
 from hone._verify import verify_replaced
 from torch import nn
 
@@ -67,16 +74,19 @@ class Tf32(unittest.TestCase):
         torch.backends.cuda.matmul.allow_tf32 = products
 
     def test_levels_follow_the_switches(self):
-        default = Levels(convolutions="tf32", products="tf32x3")
+        default = Levels(convolutions="tf32", products="tf32x3", recurrent="tf32")
         for device in ("cuda:0", "emu:sm_90"):
             self.assertEqual(levels_of(None, device), default)
             self.assertEqual(levels_of("exact", device), Levels(usual="exact"))
         self.assertEqual(levels_of(None, None), Levels())  # a module on the CPU
         self.switches(False, False)
-        self.assertEqual(levels_of(None, "cuda:0"), Levels(convolutions="tf32x3", products="tf32x3"))
+        self.assertEqual(levels_of(None, "cuda:0"), Levels(convolutions="tf32x3", products="tf32x3", recurrent="tf32x3"))
         torch.set_float32_matmul_precision("high")
         self.addCleanup(torch.set_float32_matmul_precision, "highest")
-        self.assertEqual(levels_of(None, "cuda:0"), Levels(convolutions="tf32x3", products="tf32"))
+        self.assertEqual(
+            levels_of(None, "cuda:0"),
+            Levels(convolutions="tf32x3", products="tf32", recurrent="tf32x3"),
+        )
 
     def test_tasks_get_the_level_of_what_is_in_them(self):
         cases = [
@@ -85,6 +95,10 @@ class Tf32(unittest.TestCase):
             (nn.Conv2d(3, 4, 3).double(), (self.X[0].double(),), (True, True), "reassociate"),
             (nn.Linear(8, 4), self.X, (True, False), "tf32x3"),
             (nn.Linear(8, 4), self.X, (False, True), "tf32"),
+            (nn.LSTM(8, 4), (torch.randn(3, 2, 8),), (True, False), "tf32"),
+            (nn.GRU(8, 4), (torch.randn(3, 2, 8),), (False, True), "tf32x3"),
+            (nn.LSTMCell(8, 4), (torch.randn(2, 8),), (False, True), "tf32"),
+            (nn.LSTM(8, 4).double(), (torch.randn(3, 2, 8).double(),), (True, True), "reassociate"),
             (nn.ReLU(), self.X, (True, True), "reassociate"),
             (ConvolutionAndLinear(), self.X, (True, False), "tf32"),
         ]
@@ -166,6 +180,9 @@ class Tf32(unittest.TestCase):
         with exact_f32():
             self.assertFalse(convolutions_use_tf32())
         self.assertTrue(convolutions_use_tf32())
+        self.assertTrue(recurrent_use_tf32())
+        torch.backends.cudnn.rnn.fp32_precision = "ieee"
+        self.assertFalse(recurrent_use_tf32())
         conv.fp32_precision, product.fp32_precision = "ieee", "tf32"
         with self.assertRaises(RuntimeError):  # which is why the older names are not read
             torch.backends.cuda.matmul.allow_tf32

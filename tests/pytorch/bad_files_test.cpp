@@ -184,10 +184,22 @@ TEST_F(BadFiles, ChangedWeightsThatSharePart) {
   expect(file, "shares some of its elements with");
 }
 
+/// A tensor that hone lacks is told where a node reads or makes it.
 TEST_F(BadFiles, ElementTypes) {
   Good file("products");
   file.edit_graph([](Json& graph) { graph["tensor_values"].begin().value()["dtype"] = 10; });
   expect(file, "torch.complex64; hone has");
+  expect(file, "node '");
+}
+
+TEST_F(BadFiles, EmptyTensors) {
+  Good file("products");
+  file.edit_graph([](Json& graph) {
+    for (auto& [name, meta] : graph["tensor_values"].items()) {
+      if (!meta["sizes"].empty()) meta["sizes"][0] = {{"as_int", 0}};
+    }
+  });
+  expect(file, "is an empty tensor; hone has none");
 }
 
 TEST_F(BadFiles, ShapesThatRulesDoNotGive) {

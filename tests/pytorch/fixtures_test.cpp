@@ -143,6 +143,11 @@ TEST(Import, TheMathLevelFollowsWhatIsInTheGraph) {
   EXPECT_EQ(level("einsum.pt2", {.products = kTf32}), kTf32);
   EXPECT_EQ(level("activations.pt2", {.convolutions = kTf32, .products = kTf32}), kPlain);
   EXPECT_EQ(level("pointwise_f16.pt2", {.convolutions = kTf32, .products = kTf32}), kPlain);
+  EXPECT_EQ(level("recurrent.pt2", {.recurrent = kTf32}), kTf32);
+  EXPECT_EQ(level("recurrent.pt2", {.convolutions = kTf32, .products = kTf32}), kPlain);
+  // A single cell is products of matrices in PyTorch.
+  EXPECT_EQ(level("recurrent_cells.pt2", {.products = kTf32}), kTf32);
+  EXPECT_EQ(level("recurrent_cells.pt2", {.recurrent = kTf32}), kPlain);
   // A stricter one does not count.
   EXPECT_EQ(level("convolutions.pt2", {.usual = kTf32, .convolutions = MathLevel::kExact}), kTf32);
   EXPECT_EQ(level("convolutions.pt2", {.usual = MathLevel::kExact, .convolutions = kTf32}), kTf32);

@@ -10,7 +10,7 @@ cd "$repository"
 mkdir -p "$copy/scripts" "$copy/tests/pytorch"
 cp -r candidates "$copy/"
 cp scripts/new_operation.sh "$copy/scripts/"
-cp tests/pytorch/modules.py "$copy/tests/pytorch/"
+cp -r tests/pytorch/modules "$copy/tests/pytorch/"
 cd "$copy"
 
 fails() {
@@ -37,4 +37,11 @@ done
 grep -q '{"aten.fourfold.default", fourfold}' candidates/pytorch/operations/scans.cpp
 [ "$(grep -c 'scaffolded_operations' candidates/pytorch/operations.cpp)" = 1 ]
 [ "$(grep -c 'scaffolded_operations' candidates/pytorch/operations.h)" = 1 ]
-if command -v python3 > /dev/null; then python3 -m py_compile tests/pytorch/modules.py; fi
+grep -q 'def twice' tests/pytorch/modules/scaffolded.py
+grep -q 'def fourfold' tests/pytorch/modules/scans.py
+for family in scaffolded scans; do
+  grep -q '^from modules.helpers import .*\baten\b.*\bof\b.*\brand\b' "tests/pytorch/modules/$family.py"
+done
+if command -v python3 > /dev/null; then
+  python3 -m py_compile tests/pytorch/modules/scaffolded.py tests/pytorch/modules/scans.py
+fi

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "candidates/pytorch/exported.h"
@@ -306,6 +308,48 @@ TEST(Parts, AViewOfWhatPyTorchWritesIsPyTorchs) {
       }
     }
   }
+}
+
+/// Each view is in the part that reads the last one, under a name of its own.
+TEST(Parts, AChainOfManyViewsTakesNoSquareOfItsLength) {
+  constexpr int kViews = 60000;
+  const Folder folder("chain");
+  const auto archive = Archive::open(fixtures_folder() / "activations.pt2");
+  std::vector<ZipMember> members;
+  for (const auto& [name, member] : archive->members()) {
+    std::string bytes = *archive->read(member, 1 << 20);
+    if (name.ends_with("models/model.json")) {
+      nlohmann::json model = nlohmann::json::parse(bytes);
+      nlohmann::json& graph = model["graph_module"]["graph"];
+      nlohmann::json& first = graph["nodes"][0];
+      nlohmann::json& read = first["inputs"][0]["arg"]["as_tensor"]["name"];
+      std::string last = read;
+      nlohmann::json views = nlohmann::json::array();
+      for (int i = 0; i < kViews; ++i) {
+        const std::string made = fmt::format("view_{}", i);
+        graph["tensor_values"][made] = graph["tensor_values"][last];
+        views.push_back(
+            {{"target", "torch.ops.aten.alias.default"},
+             {"name", made},
+             {"inputs", {{{"name", "self"}, {"arg", {{"as_tensor", {{"name", last}}}}}}}},
+             {"outputs", {{{"as_tensor", {{"name", made}}}}}},
+             {"metadata", nlohmann::json::object()}});
+        last = made;
+      }
+      read = last;
+      views.insert(views.end(), graph["nodes"].begin(), graph["nodes"].end());
+      graph["nodes"] = views;
+      bytes = model.dump();
+    }
+    members.push_back({"m/" + name, bytes});
+  }
+  write_bytes(folder.path() / "m.pt2", zip_of(members));
+  const auto begun = std::chrono::steady_clock::now();
+  const auto parts = cut_pt2(folder.path() / "m.pt2", {});
+  ASSERT_TRUE(parts) << parts.error().message;
+  ASSERT_FALSE(parts->parts.empty());
+  EXPECT_GT(parts->parts.front().nodes.size(), static_cast<std::size_t>(kViews));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
 }
 
 TEST(Parts, AFileThatIsNoneIsOneLine) {

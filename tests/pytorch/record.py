@@ -3,7 +3,7 @@
 
     python3 tests/pytorch/record.py [-o FOLDER] [--folders] [NAME ...]
 
-Needs PyTorch 2.11 on a CPU; the tests need none. Each module of modules.py becomes NAME.pt2, to
+Needs PyTorch 2.11 on a CPU; the tests need none. Each module of modules/ becomes NAME.pt2, to
 which the members recorded/inputs/N.bin, recorded/outputs/N.bin and recorded/draws/N.bin are added, and
 recorded/mutated/NAME.bin of what it changes: a name in its state, or the number of an argument.
 --folders writes them beside it too, as `hone import --verify NAME` reads them.

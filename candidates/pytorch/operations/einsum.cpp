@@ -209,8 +209,112 @@ void einsum(Call& call) {
   contract(call, operands, {call.make(shape_of(result, extents)), result}, extents);
 }
 
+/// Letters from `first` on.
+std::string letters(char first, int count) {
+  std::string labels;
+  if (count > 12) refuse("has {} dimensions", count);
+  for (int i = 0; i < count; ++i) labels += static_cast<char>(first + i);
+  return labels;
+}
+
+/// to[labels] = a[labels] b[labels], summed over the labels that the result lacks.
+void contract_two(Call& call, const Labelled& a, const Labelled& b, const std::string& result) {
+  Sizes& sizes = call.to.sizes;
+  Extents extents;
+  for (const Labelled* operand : {&a, &b}) {
+    for (std::size_t i = 0; i < operand->labels.size(); ++i) {
+      const Dim& extent = operand->tensor.shape[i];
+      const auto [known, fresh] = extents.emplace(operand->labels[i], extent);
+      if (fresh || sizes.value(extent) == 1) continue;
+      if (sizes.value(known->second) == 1) {
+        known->second = extent;
+      } else {
+        sizes.unify(known->second, extent);
+      }
+    }
+  }
+  contract(call, {a, b}, {call.make(shape_of(result, extents)), result}, extents);
+}
+
+/// Sums over the dimensions that are named of both.
+void tensordot(Call& call) {
+  const Tensor a = call.tensor("self"), b = call.tensor("other");
+  Labelled left{a, letters('a', a.rank())}, right{b, letters('n', b.rank())};
+  const auto in_a = call.wholes("dims_self"), in_b = call.wholes("dims_other");
+  if (in_a.size() != in_b.size())
+    refuse("sums over {} and {} dimensions", in_a.size(), in_b.size());
+  std::string summed;
+  for (std::size_t i = 0; i < in_a.size(); ++i) {
+    const auto from = static_cast<std::size_t>(Call::axis(in_a[i], a.rank()));
+    const auto to = static_cast<std::size_t>(Call::axis(in_b[i], b.rank()));
+    if (from >= left.labels.size() || to >= right.labels.size()) refuse("sums over a number");
+    if (summed.contains(left.labels[from]) || right.labels[to] < 'n')
+      refuse("sums twice over a dimension");
+    summed += left.labels[from];
+    right.labels[to] = left.labels[from];
+  }
+  std::string result;
+  for (const char label : left.labels + right.labels) {
+    if (!summed.contains(label)) result += label;
+  }
+  contract_two(call, left, right, result);
+}
+
+/// Sums over the last dimension of both.
+void inner(Call& call) {
+  const Tensor a = call.tensor("self"), b = call.tensor("other");
+  Labelled left{a, letters('a', a.rank())}, right{b, letters('n', b.rank())};
+  if (a.rank() == 0 || b.rank() == 0) refuse("multiplies a number");
+  right.labels.back() = left.labels.back();
+  contract_two(call, left, right,
+               left.labels.substr(0, left.labels.size() - 1) +
+                   right.labels.substr(0, right.labels.size() - 1));
+}
+
+/// Of vectors along one dimension their product; the other dimensions are repeated.
+void vecdot(Call& call) {
+  const bool named = call.has("x");
+  Tensor a = call.tensor(named ? "x" : "self"), b = call.tensor(named ? "y" : "other");
+  const std::vector<Dim> shape = broadcast(call.to.sizes, a.shape, b.shape);
+  const auto rank = static_cast<int>(shape.size());
+  if (rank == 0) refuse("multiplies numbers");
+  const std::string labels = letters('a', rank);
+  std::string result = labels;
+  result.erase(static_cast<std::size_t>(Call::axis(call.whole("dim", -1), rank)), 1);
+  contract_two(call, {expanded(call.to.sizes, a, shape), labels},
+               {expanded(call.to.sizes, b, shape), labels}, result);
+}
+
+/// Each element of one times all of the other.
+void kron(Call& call) {
+  Tensor a = call.tensor("self"), b = call.tensor("other");
+  for (Tensor* tensor : {&a, &b}) {
+    while (tensor->shape.size() < static_cast<std::size_t>(std::max(a.rank(), b.rank()))) {
+      tensor->shape.insert(tensor->shape.begin(), 1);
+      tensor->strides.insert(tensor->strides.begin(), 0);
+    }
+  }
+  const std::string outer = letters('a', a.rank()), inside = letters('n', b.rank());
+  Extents extents;
+  std::vector<Dim> shape, apart;
+  std::string labels;
+  for (std::size_t i = 0; i < outer.size(); ++i) {
+    extents[outer[i]] = a.shape[i];
+    extents[inside[i]] = b.shape[i];
+    labels += {outer[i], inside[i]};
+    shape.push_back(a.shape[i] * b.shape[i]);
+    apart.insert(apart.end(), {a.shape[i], b.shape[i]});
+  }
+  Tensor result = call.make(shape);
+  result.shape = apart;
+  result.strides = dense_strides(apart);
+  contract(call, {{a, outer}, {b, inside}}, {result, labels}, extents);
+}
+
 constexpr Operation kOperations[] = {
-    {"aten.einsum.default", einsum},
+    {"aten.tensordot.default", tensordot}, {"aten.inner.default", inner},
+    {"aten.vdot.default", vecdot},         {"aten.linalg_vecdot.default", vecdot},
+    {"aten.kron.default", kron},           {"aten.einsum.default", einsum},
 };
 
 }  // namespace

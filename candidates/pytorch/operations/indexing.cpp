@@ -52,11 +52,9 @@ void embedding(Call& call) {
   pick(call, call.tensor("weight"), 0, call.tensor("indices"), "embedding");
 }
 
-void gather(Call& call) {
+void gather_along(Call& call, const Tensor& from, const Tensor& index, std::size_t axis) {
   Sizes& sizes = call.to.sizes;
-  const Tensor from = call.tensor("self"), index = call.tensor("index");
   check_index(index);
-  const auto axis = static_cast<std::size_t>(Call::axis(call.whole("dim"), from.rank()));
   if (from.rank() != index.rank() || from.rank() == 0) refuse("has an index of another rank");
   for (std::size_t i = 0; i < from.shape.size(); ++i) {
     if (i == axis) continue;
@@ -83,6 +81,28 @@ void gather(Call& call) {
   in[axis] = "place";
   kernel.store(y, at, kernel.load_raw(x, in));
   kernel.launch();
+}
+
+void gather(Call& call) {
+  const Tensor from = call.tensor("self");
+  gather_along(call, from, call.tensor("index"),
+               static_cast<std::size_t>(Call::axis(call.whole("dim"), from.rank())));
+}
+
+/// Both are repeated to one shape but along one dimension.
+void take_along_dim(Call& call) {
+  Sizes& sizes = call.to.sizes;
+  Tensor from = call.tensor("self"), index = call.tensor("indices");
+  if (!call.has("dim")) refuse("takes along all dimensions at once");
+  if (from.rank() != index.rank() || from.rank() == 0) refuse("has an index of another rank");
+  const auto axis = static_cast<std::size_t>(Call::axis(call.whole("dim"), from.rank()));
+  std::vector<Dim> of_from = from.shape, of_index = index.shape;
+  of_from[axis] = of_index[axis] = 1;
+  const std::vector<Dim> shape = broadcast(sizes, of_from, of_index);
+  of_from = of_index = shape;
+  of_from[axis] = from.shape[axis];
+  of_index[axis] = index.shape[axis];
+  gather_along(call, expanded(sizes, from, of_from), expanded(sizes, index, of_index), axis);
 }
 
 /// x[:, i, j]: the indices are repeated to one shape, which stands where they stand if they are
@@ -145,6 +165,7 @@ constexpr Operation kOperations[] = {
     {"aten.index_select.default", index_select},
     {"aten.embedding.default", embedding},
     {"aten.gather.default", gather},
+    {"aten.take_along_dim.default", take_along_dim},
     {"aten.index.Tensor", index},
 };
 

@@ -111,15 +111,58 @@ void join(Call& call, std::vector<Tensor> pieces, std::int64_t dim) {
 
 void cat(Call& call) { join(call, given(call, "tensors"), call.whole("dim", 0)); }
 
+/// A dimension of one element at this place.
+void add_dimension(Tensor& tensor, int at) {
+  tensor.shape.insert(tensor.shape.begin() + at, 1);
+  tensor.strides.insert(tensor.strides.begin() + at, 0);
+}
+
 void stack(Call& call) {
   std::vector<Tensor> pieces = given(call, "tensors");
   const int axis = Call::axis(call.whole("dim", 0), pieces.front().rank() + 1);
   for (Tensor& piece : pieces) {
     if (piece.rank() < axis) refuse("stacks tensors of different shapes");
-    piece.shape.insert(piece.shape.begin() + axis, 1);
-    piece.strides.insert(piece.strides.begin() + axis, 0);
+    add_dimension(piece, axis);
   }
   join(call, std::move(pieces), axis);
+}
+
+/// Beside one another: numbers and vectors along dimension 0, all else along dimension 1.
+void hstack(Call& call) {
+  std::vector<Tensor> pieces = given(call, "tensors");
+  for (Tensor& piece : pieces) {
+    if (piece.rank() == 0) add_dimension(piece, 0);
+  }
+  const int axis = pieces.front().rank() == 1 ? 0 : 1;
+  join(call, std::move(pieces), axis);
+}
+
+/// Vectors are rows.
+void vstack(Call& call) {
+  std::vector<Tensor> pieces = given(call, "tensors");
+  for (Tensor& piece : pieces) {
+    while (piece.rank() < 2) add_dimension(piece, 0);
+  }
+  join(call, std::move(pieces), 0);
+}
+
+/// Vectors are columns.
+void column_stack(Call& call) {
+  std::vector<Tensor> pieces = given(call, "tensors");
+  for (Tensor& piece : pieces) {
+    while (piece.rank() < 2) add_dimension(piece, piece.rank());
+  }
+  join(call, std::move(pieces), 1);
+}
+
+/// Along a third dimension: a vector is a row of a matrix.
+void dstack(Call& call) {
+  std::vector<Tensor> pieces = given(call, "tensors");
+  for (Tensor& piece : pieces) {
+    while (piece.rank() < 2) add_dimension(piece, 0);
+    if (piece.rank() == 2) add_dimension(piece, 2);
+  }
+  join(call, std::move(pieces), 2);
 }
 
 /// Of one dimension: how many elements are put before and after; negative ones are cut off.
@@ -142,15 +185,13 @@ std::string place_inside(Kernel& kernel, const std::string& at, const std::strin
   return name;
 }
 
-void pad(Call& call) {
+void pad_as(Call& call, const std::string& mode, const std::vector<std::int64_t>& numbers) {
   Sizes& sizes = call.to.sizes;
   const Tensor from = call.tensor("self");
-  const std::string mode = call.text("mode", "constant");
   const bool constant = mode == "constant";
   if (!constant && mode != "reflect" && mode != "replicate" && mode != "circular") {
     refuse("pads in the mode '{}', which hone does not have", mode);
   }
-  const auto numbers = call.wholes("pad");
   if (numbers.size() % 2 != 0 || numbers.size() / 2 > from.shape.size()) {
     refuse("has {} borders for {} dimensions", numbers.size(), from.rank());
   }
@@ -200,7 +241,11 @@ void pad(Call& call) {
   kernel.launch();
 }
 
-void flip(Call& call) {
+void pad(Call& call) { pad_as(call, call.text("mode", "constant"), call.wholes("pad")); }
+void pad_by_reflection(Call& call) { pad_as(call, "reflect", call.wholes("padding")); }
+void pad_by_replication(Call& call) { pad_as(call, "replicate", call.wholes("padding")); }
+
+void flip_along(Call& call, const std::vector<std::int64_t>& dimensions) {
   const Tensor from = call.tensor("self");
   const Tensor result = call.make(from.shape);
   Kernel kernel(call.to, "flip", "");
@@ -208,7 +253,7 @@ void flip(Call& call) {
   const auto y = kernel.out("y", result);
   const Indices at = kernel.each_element(result);
   Indices in = at;
-  for (const std::int64_t dimension : call.wholes("dims")) {
+  for (const std::int64_t dimension : dimensions) {
     const auto i = static_cast<std::size_t>(Call::axis(dimension, from.rank()));
     if (from.rank() == 0 || at[i] == "0") continue;
     in[i] = fmt::format("{} - 1 - {}", kernel.size(fmt::format("X{}", i), from.shape[i]), at[i]);
@@ -216,6 +261,10 @@ void flip(Call& call) {
   kernel.store(y, at, kernel.load_raw(x, in));
   kernel.launch();
 }
+
+void flip(Call& call) { flip_along(call, call.wholes("dims")); }
+void flip_columns(Call& call) { flip_along(call, {1}); }
+void flip_rows(Call& call) { flip_along(call, {0}); }
 
 /// A dense tensor as one row.
 Tensor as_row(Call& call, const Tensor& tensor) {
@@ -237,6 +286,7 @@ void roll(Call& call) {
     dims = {0};
   }
   if (dims.size() != shifts.size()) refuse("has {} shifts", shifts.size());
+  if (from.rank() == 0) refuse("rolls a number");
   Kernel kernel(call.to, "roll", "");
   const auto x = kernel.in("x", from);
   const auto y = kernel.out("y", result);
@@ -342,6 +392,28 @@ void broadcast_tensors(Call& call) {
   }
 }
 
+/// Vectors repeated to one box, each along a dimension of its own.
+void meshgrid(Call& call) {
+  const std::vector<Tensor> tensors = given(call, "tensors");
+  const std::string indexing = call.text("indexing", "ij");
+  if (indexing != "ij" && indexing != "xy") refuse("has the indexing '{}'", indexing);
+  std::vector<Dim> shape;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.rank() > 1) refuse("has a tensor of {} dimensions", tensor.rank());
+    shape.push_back(tensor.elements());
+  }
+  std::vector<int> order(shape.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+  if (indexing == "xy" && order.size() > 1) std::swap(order[0], order[1]);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    Tensor view = tensors[i];
+    view.shape = shape;
+    view.strides.assign(shape.size(), 0);
+    if (tensors[i].rank() == 1) view.strides[i] = tensors[i].strides[0];
+    call.give(permuted(view, order), i);
+  }
+}
+
 /// self's shape and type, other elements.
 void copy(Call& call) {
   const Tensor self = call.tensor("self");
@@ -361,9 +433,24 @@ constexpr Operation kOperations[] = {
     {"aten.concat.default", cat},
     {"aten.concatenate.default", cat},
     {"aten.stack.default", stack},
+    {"aten.hstack.default", hstack},
+    {"aten.vstack.default", vstack},
+    {"aten.row_stack.default", vstack},
+    {"aten.column_stack.default", column_stack},
+    {"aten.dstack.default", dstack},
+    {"aten.meshgrid.default", meshgrid},
+    {"aten.meshgrid.indexing", meshgrid},
     {"aten.pad.default", pad},
+    {"aten.reflection_pad1d.default", pad_by_reflection},
+    {"aten.reflection_pad2d.default", pad_by_reflection},
+    {"aten.reflection_pad3d.default", pad_by_reflection},
+    {"aten.replication_pad1d.default", pad_by_replication},
+    {"aten.replication_pad2d.default", pad_by_replication},
+    {"aten.replication_pad3d.default", pad_by_replication},
     {"aten.constant_pad_nd.default", pad},
     {"aten.flip.default", flip},
+    {"aten.fliplr.default", flip_columns},
+    {"aten.flipud.default", flip_rows},
     {"aten.roll.default", roll},
     {"aten.repeat.default", repeat},
     {"aten.tile.default", repeat},

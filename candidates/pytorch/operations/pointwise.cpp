@@ -172,6 +172,36 @@ constexpr Formula kFormulas[] = {
     {"aten.__lshift__.Tensor", "$self << $other"},
     {"aten.__rshift__.Scalar", "$self >> $other"},
     {"aten.__rshift__.Tensor", "$self >> $other"},
+    {"aten.true_divide.Scalar", "$self / $other"},
+    {"aten.where.Scalar", "$condition ? $self : $other"},
+    {"aten.deg2rad.default", "$self * 0.017453292519943295f"},
+    {"aten.rad2deg.default", "$self * 57.29577951308232f"},
+    {"aten.isposinf.default", "$self == INFINITY", Computes::kAsOperands},
+    {"aten.isneginf.default", "$self == -INFINITY", Computes::kAsOperands},
+    {"aten.heaviside.default", "$self == 0.0f ? $values : $self > 0.0f ? 1.0f : 0.0f"},
+    {"aten.ldexp.Tensor", "$self * exp2f($other)"},
+    {"aten.logaddexp2.default",
+     "fabsf($self) == INFINITY && $self == $other ? $self : ($self > $other || $self != $self ? "
+     "$self : $other) + 1.4426950408889634f * log1pf(exp2f(-fabsf($self - $other)))"},
+    {"aten.xlogy.Scalar_Self",
+     "$other != $other ? $other : $self == 0.0f ? 0.0f : $self * logf($other)"},
+    {"aten.xlogy.Scalar_Other",
+     "$other != $other ? $other : $self == 0.0f ? 0.0f : $self * logf($other)"},
+    {"aten.special_xlog1py.default",
+     "$other != $other ? $other : $self == 0.0f ? 0.0f : $self * log1pf($other)"},
+    {"aten.special_entr.default",
+     "$self != $self ? $self : $self > 0.0f ? -$self * logf($self) : $self == 0.0f ? 0.0f : "
+     "-INFINITY"},
+    {"aten.special_ndtr.default", "0.5f * erfcf($self * -0.7071067811865476f)"},
+    {"aten.angle.default", "$self != $self ? $self : $self < 0.0f ? 3.141592653589793f : 0.0f"},
+    {"aten.float_power.Scalar", "powf($self, $exponent)"},
+    {"aten.float_power.Tensor_Scalar", "powf($self, $exponent)"},
+    {"aten.float_power.Tensor_Tensor", "powf($self, $exponent)"},
+    {"aten.bitwise_and.Scalar_Tensor", "$self & $other"},
+    {"aten.bitwise_or.Scalar_Tensor", "$self | $other"},
+    {"aten.bitwise_xor.Scalar_Tensor", "$self ^ $other"},
+    {"aten.bitwise_left_shift.Scalar_Tensor", "$self << $other"},
+    {"aten.bitwise_right_shift.Scalar_Tensor", "$self >> $other"},
     {"aten._to_copy.default", "$self"},
     {"aten.clone.default", "$self"},
 };
@@ -252,6 +282,17 @@ std::string formula_of(const Call& call, std::string_view target) {
   if (target == "aten.bitwise_not.default") {
     return call.type() == ScalarType::kBool ? "!$self" : "~$self";
   }
+  if (target == "aten.round.decimals" && call.whole("decimals", 0) != 0) {
+    const std::int64_t decimals = call.whole("decimals", 0);
+    constexpr std::int64_t kMost = 15;  // digits of a double
+    if (!is_float(call.type()) || decimals > kMost || decimals < -kMost) {
+      refuse("rounds {} to {} decimals", torch_name(call.type()), decimals);
+    }
+    const std::string power =
+        literal(std::pow(10, static_cast<double>(std::abs(decimals))), call.type());
+    return decimals > 0 ? fmt::format("rintf($self * {0}) / {0}", power)
+                        : fmt::format("rintf($self / {0}) * {0}", power);
+  }
   if (target.starts_with("aten.floor.") || target.starts_with("aten.ceil.") ||
       target.starts_with("aten.round.") || target.starts_with("aten.trunc.")) {
     if (!is_float(call.type())) return "$self";
@@ -272,19 +313,32 @@ std::string formula_of(const Call& call, std::string_view target) {
     return "powf($self, $exponent)";
   }
   if (target.starts_with("aten.pow")) return "powf($self, $exponent)";
+  if (target == "aten.signbit.default") {
+    return is_float(call.tensor("self").type) ? "signbit($self)" : "$self < 0";
+  }
+  if (target == "aten.isclose.default") {
+    if (!is_float(call.tensor("self").type)) refuse("compares whole numbers within a tolerance");
+    const std::string close =
+        "$self == $other || (fabsf($other) < INFINITY && fabsf($self - $other) <= "
+        "$atol=0.00000001 + $rtol=0.00001 * fabsf($other))";
+    return call.flag("equal_nan", false) ? close + " || ($self != $self && $other != $other)"
+                                         : close;
+  }
   refuse("has no formula (a bug of hone's)");
 }
 
 constexpr std::string_view kByArguments[] = {
-    "aten.gelu.default",        "aten.clamp.default",        "aten.clamp.Tensor",
-    "aten.clip.default",        "aten.clamp_min.default",    "aten.clamp_max.default",
-    "aten.clamp_min.Tensor",    "aten.clamp_max.Tensor",     "aten.abs.default",
-    "aten.bitwise_not.default", "aten.pow.Tensor_Scalar",    "aten.pow.Tensor_Tensor",
-    "aten.pow.Scalar",          "aten.floor.default",        "aten.ceil.default",
-    "aten.round.default",       "aten.trunc.default",        "aten.fmod.Scalar",
-    "aten.fmod.Tensor",         "aten.floor_divide.default", "aten.floor_divide.Scalar",
-    "aten.div.Tensor_mode",     "aten.div.Scalar_mode",      "aten.remainder.Tensor",
-    "aten.remainder.Scalar",    "aten.nan_to_num.default",   "aten.logit.default"};
+    "aten.gelu.default",        "aten.clamp.default",           "aten.clamp.Tensor",
+    "aten.clip.default",        "aten.clamp_min.default",       "aten.clamp_max.default",
+    "aten.clamp_min.Tensor",    "aten.clamp_max.Tensor",        "aten.abs.default",
+    "aten.bitwise_not.default", "aten.pow.Tensor_Scalar",       "aten.pow.Tensor_Tensor",
+    "aten.pow.Scalar",          "aten.floor.default",           "aten.ceil.default",
+    "aten.round.default",       "aten.trunc.default",           "aten.fmod.Scalar",
+    "aten.fmod.Tensor",         "aten.floor_divide.default",    "aten.floor_divide.Scalar",
+    "aten.div.Tensor_mode",     "aten.div.Scalar_mode",         "aten.remainder.Tensor",
+    "aten.remainder.Scalar",    "aten.nan_to_num.default",      "aten.logit.default",
+    "aten.round.decimals",      "aten.remainder.Scalar_Tensor", "aten.signbit.default",
+    "aten.isclose.default"};
 
 /// One kernel: its operands and the text that becomes its formula.
 class Writer {
@@ -551,7 +605,9 @@ void translate_formula(Call& call, std::string_view target) {
       return;
     }
   }
-  Writer(call, formula_of(call, target), Computes::kAsResult).write(short_name(target));
+  const bool compares = target == "aten.signbit.default" || target == "aten.isclose.default";
+  Writer(call, formula_of(call, target), compares ? Computes::kAsOperands : Computes::kAsResult)
+      .write(short_name(target));
 }
 
 template <std::size_t I>

@@ -146,12 +146,65 @@ void addmv(Call& call) {
            call.number("beta", 1));
 }
 
+/// self + the product of a column and a row.
+void addr(Call& call) {
+  Tensor column = call.tensor("vec1"), row = call.tensor("vec2");
+  if (column.rank() != 1 || row.rank() != 1) refuse("has vectors of other dimensions");
+  column.shape.emplace_back(1);
+  column.strides.emplace_back(0);
+  row.shape.insert(row.shape.begin(), 1);
+  row.strides.insert(row.strides.begin(), 0);
+  multiply(call, column, row, "addr", call.tensor("self"), call.number("alpha", 1),
+           call.number("beta", 1));
+}
+
+/// The vector that is orthogonal to two of three elements each, along one dimension.
+void cross(Call& call) {
+  Sizes& sizes = call.to.sizes;
+  Tensor a = call.tensor("self"), b = call.tensor("other");
+  const std::vector<Dim> shape = broadcast(sizes, a.shape, b.shape);
+  const auto rank = static_cast<int>(shape.size());
+  const bool first_of_three = call.target() == "aten.cross.default" && !call.has("dim");
+  std::size_t axis = 0;
+  if (first_of_three) {
+    while (axis < shape.size() && sizes.value(shape[axis]) != 3) ++axis;
+  } else {
+    axis = static_cast<std::size_t>(Call::axis(call.whole("dim", -1), rank));
+  }
+  if (axis >= shape.size() || sizes.value(shape[axis]) != 3)
+    refuse("has no dimension of 3 elements");
+  sizes.freeze(shape[axis]);
+  const Tensor result = call.make(shape);
+  a = expanded(sizes, a, shape);
+  b = expanded(sizes, b, shape);
+  Kernel kernel(call.to, "cross", "");
+  const auto left = kernel.in("a", a), right = kernel.in("b", b);
+  const auto y = kernel.out("y", result);
+  const Indices at = kernel.each_element(result);
+  Indices next = at, last = at;
+  next[axis] = fmt::format("(({} + 1) % 3)", at[axis]);
+  last[axis] = fmt::format("(({} + 2) % 3)", at[axis]);
+  kernel.store(y, at,
+               stored_as(result.type, fmt::format("{} * {} - {} * {}", kernel.load(left, next),
+                                                  kernel.load(right, last), kernel.load(left, last),
+                                                  kernel.load(right, next))));
+  kernel.launch();
+}
+
 constexpr Operation kOperations[] = {
-    {"aten.linear.default", linear},   {"aten.matmul.default", matmul},
-    {"aten.mm.default", mm},           {"aten.bmm.default", mm},
-    {"aten.mv.default", mv},           {"aten.dot.default", dot},
-    {"aten.outer.default", outer},     {"aten.addmm.default", addmm},
-    {"aten.baddbmm.default", baddbmm}, {"aten.addmv.default", addmv},
+    {"aten.linear.default", linear},
+    {"aten.matmul.default", matmul},
+    {"aten.mm.default", mm},
+    {"aten.bmm.default", mm},
+    {"aten.mv.default", mv},
+    {"aten.dot.default", dot},
+    {"aten.outer.default", outer},
+    {"aten.addmm.default", addmm},
+    {"aten.baddbmm.default", baddbmm},
+    {"aten.addmv.default", addmv},
+    {"aten.addr.default", addr},
+    {"aten.cross.default", cross},
+    {"aten.linalg_cross.default", cross},
 };
 
 }  // namespace

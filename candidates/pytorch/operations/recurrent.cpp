@@ -330,6 +330,50 @@ void write_network(Call& call, Cell cell) {
   }
 }
 
+/// One time step of one layer.
+void write_cell(Call& call, Cell cell) {
+  Sizes& sizes = call.to.sizes;
+  Tensor x = call.tensor("input");
+  const bool lstm = cell == Cell::kLstm;
+  const std::vector<Tensor> states =
+      lstm ? tensors_of(call, "hx") : std::vector<Tensor>{call.tensor("hx")};
+  if (states.size() != (lstm ? 2U : 1U)) refuse("has {} states", states.size());
+  if (x.rank() != 2) refuse("has an input of {} dimensions", x.rank());
+  x.shape.insert(x.shape.begin(), 1);
+  x.strides.insert(x.strides.begin(), 0);
+  for (const Tensor& state : states) {
+    if (state.rank() != 2) refuse("has a state of {} dimensions", state.rank());
+    sizes.unify(state.shape[0], x.shape[1]);
+    sizes.unify(state.shape[1], states[0].shape[1]);
+  }
+  const Dim units = states[0].shape[1], gates = Dim(gates_of(cell)) * units;
+  Pass pass;
+  pass.weights.input = call.tensor("w_ih");
+  pass.weights.hidden = call.tensor("w_hh");
+  pass.weights.input_bias = call.maybe_tensor("b_ih");
+  pass.weights.hidden_bias = call.maybe_tensor("b_hh");
+  for (const Tensor& weight : {pass.weights.input, pass.weights.hidden}) {
+    if (weight.rank() != 2) refuse("has a weight of {} dimensions", weight.rank());
+    sizes.unify(weight.shape[0], gates);
+  }
+  sizes.unify(pass.weights.hidden.shape[1], units);
+  for (const auto& bias : {pass.weights.input_bias, pass.weights.hidden_bias}) {
+    if (bias) sizes.unify(bias->shape[0], gates);
+  }
+  pass.before = states[0];
+  if (lstm) pass.c0 = states[1];
+  pass.y = call.make(states[0].shape);
+  pass.y.shape.insert(pass.y.shape.begin(), 1);
+  pass.y.strides.insert(pass.y.strides.begin(), 0);
+  if (lstm && call.is_used(1)) pass.last_c = call.make(states[1].shape, 1);
+  Recurrence(call, cell, pass, write_projection(call, x, pass.weights, gates)).write();
+}
+
+void lstm_cell(Call& call) { write_cell(call, Cell::kLstm); }
+void gru_cell(Call& call) { write_cell(call, Cell::kGru); }
+void rnn_tanh_cell(Call& call) { write_cell(call, Cell::kTanh); }
+void rnn_relu_cell(Call& call) { write_cell(call, Cell::kRelu); }
+
 void lstm(Call& call) { write_network(call, Cell::kLstm); }
 void gru(Call& call) { write_network(call, Cell::kGru); }
 void rnn_tanh(Call& call) { write_network(call, Cell::kTanh); }
@@ -340,6 +384,10 @@ constexpr Operation kOperations[] = {
     {"aten.gru.input", gru},
     {"aten.rnn_tanh.input", rnn_tanh},
     {"aten.rnn_relu.input", rnn_relu},
+    {"aten.lstm_cell.default", lstm_cell},
+    {"aten.gru_cell.default", gru_cell},
+    {"aten.rnn_tanh_cell.default", rnn_tanh_cell},
+    {"aten.rnn_relu_cell.default", rnn_relu_cell},
 };
 
 }  // namespace

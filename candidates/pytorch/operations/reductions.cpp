@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "candidates/pytorch/operations.h"
 #include "candidates/pytorch/operations/reduced.h"
@@ -91,6 +92,7 @@ struct Reduction {
   std::string_view first;  ///< a formula of the type: "0", "-INFINITY"
   std::string_view term;   ///< what is added of `$v`
   std::string_view step;   ///< "" for sums: "$r += term"
+  bool as_is = false;      ///< `$v` is of the input's type, else of the result's
 };
 
 std::string put(std::string_view formula, std::string_view what, std::string_view value) {
@@ -103,10 +105,14 @@ std::string put(std::string_view formula, std::string_view what, std::string_vie
 }
 
 constexpr Reduction kSum{"sum", "0", "$v", ""};
+constexpr Reduction kNumbers{"nansum", "0", "$v == $v ? $v : 0", ""};
+constexpr Reduction kCount{"count_nonzero", "0", "$v != 0 ? 1 : 0", "", true};
 constexpr Reduction kProduct{"product", "1", "$v", "$r *= $v;"};
 // NaN stays, once it is there: no later element is more than it.
 constexpr Reduction kLargest{"largest", "-INFINITY", "$v", "$r = $v > $r || $v != $v ? $v : $r;"};
 constexpr Reduction kSmallest{"smallest", "INFINITY", "$v", "$r = $v < $r || $v != $v ? $v : $r;"};
+constexpr Reduction kLargestSize{"norm_inf", "0", "fabsf($v)",
+                                 "$r = $v > $r || $v != $v ? $v : $r;"};
 constexpr Reduction kAny{"any", "0", "$v", "if ($v) $r = 1;"};
 constexpr Reduction kAll{"all", "1", "$v", "if (!$v) $r = 0;"};
 
@@ -137,8 +143,8 @@ void step(Kernel& kernel, const Reduction& reduction, const Sum& sum, const std:
     if (reduction.term == "$v") {
       kernel.line(sum.add("result", loaded));
     } else {
-      kernel.line(
-          fmt::format("{} v = {};", sum.is_long() ? sum.type() : computed_in(type), loaded));
+      const bool longer = sum.is_long() && !reduction.as_is;
+      kernel.line(fmt::format("{} v = {};", longer ? sum.type() : computed_in(type), loaded));
       const bool wide = sum.is_long() || type == ScalarType::kF64;
       kernel.line(fmt::format("result += {};", wide ? put(term, "fabsf", "fabs") : term));
     }
@@ -147,6 +153,7 @@ void step(Kernel& kernel, const Reduction& reduction, const Sum& sum, const std:
   kernel.line(fmt::format("{} v = {};", computed_in(type), loaded));
   std::string text = put(put(reduction.step, "$v", put(reduction.term, "$v", "v")), "$r", "result");
   if (!is_float(type)) text = put(text, " || v != v", "");
+  if (type == ScalarType::kF64) text = put(text, "fabsf", "fabs");
   kernel.line(text);
 }
 
@@ -164,6 +171,7 @@ void write_reduction(Call& call, const Tensor& from, const std::vector<int>& axe
   // PyTorch converts before it adds: bools and short integers to i64, and what `dtype` says.
   const bool converts = is_sum || reduction.name == kProduct.name;
   const ScalarType type = converts ? result.type : from.type;
+  const ScalarType term_type = reduction.as_is ? from.type : type;
   const bool in_parts = is_sum && goes_in_parts(sizes, parts);
   const auto begin = [&](Kernel& kernel, const Sum& sum) {
     if (is_sum) {
@@ -205,7 +213,7 @@ void write_reduction(Call& call, const Tensor& from, const std::vector<int>& axe
     Indices in = at;
     in.pop_back();
     for (const std::string& index : digits_of(kernel, parts, "term")) in.push_back(index);
-    step(kernel, reduction, sum, kernel.load(x, in), type);
+    step(kernel, reduction, sum, kernel.load(x, in), term_type);
     kernel.end();
     kernel.end();
     kernel.store(out, at, "result");
@@ -227,7 +235,7 @@ void write_reduction(Call& call, const Tensor& from, const std::vector<int>& axe
     kernel.line(sum.add("result", kernel.load(x, in)));
   } else {
     for (const std::string& index : loop_over(kernel, parts, 0, open)) in.push_back(index);
-    step(kernel, reduction, sum, kernel.load(x, in), type);
+    step(kernel, reduction, sum, kernel.load(x, in), term_type);
   }
   while (open-- > 0) kernel.end();
   std::string value = partial && is_float(type) && type != ScalarType::kF64 ? "(float)result"
@@ -263,11 +271,38 @@ void smallest(Call& call) { over(call, kSmallest); }
 void any(Call& call) { over(call, kAny); }
 void all(Call& call) { over(call, kAll); }
 
-/// ||x||_p over some dimensions.
-void norm(Call& call) {
+void nansum(Call& call) { over(call, kNumbers); }
+void count_nonzero(Call& call) { over(call, kCount); }
+
+/// The smallest and the largest element.
+void aminmax(Call& call) {
   const Tensor from = call.tensor("self");
-  const double p = call.number(call.has("ord") ? "ord" : "p", 2);
   const auto axes = call.axes("dim", from.rank());
+  const bool keep = call.flag("keepdim", false);
+  for (const std::size_t i : {0, 1}) {
+    if (!call.is_used(i)) continue;
+    const Tensor result = call.make(reduced_shape(from, axes, keep), i);
+    write_reduction(call, from, axes, i == 0 ? kSmallest : kLargest, {}, keep, result);
+  }
+}
+
+/// The sum of the elements with two equal indices.
+void trace(Call& call) {
+  Tensor diagonal = call.tensor("self");
+  if (diagonal.rank() != 2) refuse("has {} dimensions", diagonal.rank());
+  Sizes& sizes = call.to.sizes;
+  const Dim rows = diagonal.shape[0], columns = diagonal.shape[1];
+  if (!sizes.same(rows, columns)) {
+    sizes.freeze(rows);
+    sizes.freeze(columns);
+  }
+  diagonal.shape = {sizes.value(rows) < sizes.value(columns) ? rows : columns};
+  diagonal.strides = {diagonal.strides[0] + diagonal.strides[1]};
+  write_reduction(call, diagonal, {0}, kSum, {}, false);
+}
+
+/// ||x||_p over some dimensions.
+void write_norm(Call& call, const Tensor& from, double p, const std::vector<int>& axes) {
   const bool keep = call.flag("keepdim", false);
   Finish finish;
   if (p == 2) {
@@ -276,7 +311,41 @@ void norm(Call& call) {
   }
   if (p == 1)
     return write_reduction(call, from, axes, {"norm1", "0", "fabsf($v)", ""}, finish, keep);
-  refuse("takes the norm of order {}; hone has 1 and 2", p);
+  if (p == std::numeric_limits<double>::infinity())
+    return write_reduction(call, from, axes, kLargestSize, finish, keep);
+  refuse("takes the norm of order {}; hone has 1, 2 and infinity", p);
+}
+
+void norm(Call& call) {
+  const Tensor from = call.tensor("self");
+  write_norm(call, from, call.number(call.has("ord") ? "ord" : "p", 2),
+             call.axes("dim", from.rank()));
+}
+
+/// Without an order all elements are one vector; with one, two dimensions are a matrix, whose norms
+/// hone does not have.
+void linalg_norm(Call& call) {
+  const Tensor from = call.tensor("self");
+  const auto axes = call.axes("dim", from.rank());
+  if (call.has("ord") && axes.size() > 1) refuse("takes the norm of a matrix");
+  write_norm(call, from, call.number("ord", 2), axes);
+}
+
+void matrix_norm(Call& call) {
+  const Tensor from = call.tensor("self");
+  if (call.text("ord", "fro") != "fro") refuse("takes the norm '{}'", call.text("ord", ""));
+  std::vector<int> axes;
+  for (const std::int64_t axis :
+       call.has("dim") ? call.wholes("dim") : std::vector<std::int64_t>{-2, -1})
+    axes.push_back(Call::axis(axis, from.rank()));
+  std::ranges::sort(axes);
+  write_norm(call, from, 2, axes);
+}
+
+/// ||self - other||_p of all elements.
+void dist(Call& call) {
+  const Tensor difference = write_pointwise_between(call, "difference", "$self - $other");
+  write_norm(call, difference, call.number("p", 2), call.axes("dim", difference.rank()));
 }
 
 /// The extreme and where it is, the first of equal ones.
@@ -364,6 +433,14 @@ constexpr Operation kOperations[] = {
     {"aten.min.dim", min_along},
     {"aten.argmax.default", argmax},
     {"aten.argmin.default", argmin},
+    {"aten.nansum.default", nansum},
+    {"aten.count_nonzero.default", count_nonzero},
+    {"aten.count_nonzero.dim_IntList", count_nonzero},
+    {"aten.aminmax.default", aminmax},
+    {"aten.trace.default", trace},
+    {"aten.dist.default", dist},
+    {"aten.linalg_norm.default", linalg_norm},
+    {"aten.linalg_matrix_norm.str_ord", matrix_norm},
     {"aten.linalg_vector_norm.default", norm},
     {"aten.norm.ScalarOpt_dim", norm},
     {"aten.norm.Scalar", norm},

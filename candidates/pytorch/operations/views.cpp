@@ -403,6 +403,54 @@ void unbind(Call& call) {
   }
 }
 
+/// Pieces that end at these places, the last at the end.
+void split_at(Call& call, std::vector<std::int64_t> ends, std::int64_t dimension) {
+  const Tensor from = call.tensor("self");
+  const auto axis = static_cast<std::size_t>(Call::axis(dimension, from.rank()));
+  call.to.sizes.freeze(from.shape[axis]);
+  ends.push_back(call.to.sizes.value(from.shape[axis]));
+  if (ends.size() != call.results())
+    refuse("has {} pieces for {} results", ends.size(), call.results());
+  for (std::size_t piece = 0; piece < ends.size(); ++piece) {
+    const std::int64_t begin = piece == 0 ? 0 : ends[piece - 1];
+    if (begin < 0 || ends[piece] <= begin || ends[piece] > ends.back()) {
+      refuse("splits from {} to {} of {}", begin, ends[piece], ends.back());
+    }
+    Tensor view = from;
+    view.offset += Dim(begin) * view.strides[axis];
+    view.shape[axis] = ends[piece] - begin;
+    call.give(view, piece);
+  }
+}
+
+/// So many pieces; where they are not of one length, the first ones are longer by one.
+void split_into(Call& call, std::int64_t sections, std::int64_t dimension) {
+  const Tensor from = call.tensor("self");
+  const auto axis = static_cast<std::size_t>(Call::axis(dimension, from.rank()));
+  const std::int64_t all = call.to.sizes.value(from.shape[axis]);
+  if (sections < 1 || sections > all) refuse("splits {} elements into {} pieces", all, sections);
+  std::vector<std::int64_t> ends;
+  for (std::int64_t i = 1, at = 0; i < sections; ++i) {
+    at += all / sections + (i <= all % sections ? 1 : 0);
+    ends.push_back(at);
+  }
+  split_at(call, std::move(ends), dimension);
+}
+
+void tensor_split(Call& call) { split_into(call, call.whole("sections"), call.whole("dim", 0)); }
+void split_at_places(Call& call) {
+  const Tensor from = call.tensor("self");
+  const auto axis = static_cast<std::size_t>(Call::axis(call.whole("dim", 0), from.rank()));
+  std::vector<std::int64_t> ends = call.wholes("indices");
+  for (std::int64_t& end : ends) end = place(call, from.shape[axis], end);
+  split_at(call, std::move(ends), call.whole("dim", 0));
+}
+void split_rows(Call& call) { split_into(call, call.whole("sections"), 0); }
+void split_columns(Call& call) {
+  split_into(call, call.whole("sections"), call.tensor("self").rank() > 1 ? 1 : 0);
+}
+void split_depth(Call& call) { split_into(call, call.whole("sections"), 2); }
+
 /// Windows along one dimension, as a view: the new last dimension is within the window.
 void unfold(Call& call) {
   Tensor view = call.tensor("self");
@@ -434,6 +482,11 @@ constexpr Operation kOperations[] = {
     {"aten.view_as.default", reshape},
     {"aten.flatten.using_ints", flatten},
     {"aten.unflatten.int", reshape},
+    {"aten.reshape_as.default", reshape},
+    {"aten.ravel.default", reshape},
+    {"aten.atleast_1d.default", reshape},
+    {"aten.atleast_2d.default", reshape},
+    {"aten.atleast_3d.default", reshape},
     {"aten.permute.default", permute},
     {"aten.transpose.int", transpose},
     {"aten.swapaxes.default", swap_axes},
@@ -446,6 +499,9 @@ constexpr Operation kOperations[] = {
     {"aten.t.default", transpose_last},
     {"aten.mT.default", transpose_last},
     {"aten.numpy_T.default", transpose_last},
+    {"aten.adjoint.default", transpose_last},
+    {"aten.mH.default", transpose_last},
+    {"aten.matrix_H.default", transpose_last},
     {"aten.unsqueeze.default", unsqueeze},
     {"aten.squeeze.default", squeeze},
     {"aten.squeeze.dim", squeeze},
@@ -459,11 +515,22 @@ constexpr Operation kOperations[] = {
     {"aten.split_with_sizes.default", split_with_sizes},
     {"aten.split.sizes", split_with_sizes},
     {"aten.chunk.default", chunk},
+    {"aten.tensor_split.sections", tensor_split},
+    {"aten.tensor_split.indices", split_at_places},
+    {"aten.vsplit.int", split_rows},
+    {"aten.hsplit.int", split_columns},
+    {"aten.dsplit.int", split_depth},
     {"aten.unbind.int", unbind},
     {"aten.unfold.default", unfold},
     {"aten.contiguous.default", contiguous},
     {"aten.alias.default", same},
     {"aten.detach.default", same},
+    {"aten.positive.default", same},
+    {"aten.real.default", same},
+    {"aten.conj.default", same},
+    {"aten.conj_physical.default", same},
+    {"aten.resolve_conj.default", same},
+    {"aten.resolve_neg.default", same},
     {"aten.lift_fresh_copy.default", same},
     {"aten.to.dtype", convert},
     {"aten.to.dtype_layout", convert},
