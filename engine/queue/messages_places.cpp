@@ -20,7 +20,8 @@ JobPlaces read(const JsonCursor& root) {
   places.id = read_id(root.at("id"));
   for (const JsonCursor& place : root.at("places").elements_up_to(kMostJobArchs)) {
     if (!place.expect_keys({"arch", "device_name", "rank"})) break;
-    places.places.push_back({read_id(place.at("arch")), read_text(place.at("device_name"), kMaxLine),
+    places.places.push_back({read_id(place.at("arch")),
+                             read_text(place.at("device_name"), kMaxLine),
                              static_cast<int>(place.at("rank").integer_in(1, kMostPlaces))});
   }
   return places;
