@@ -89,11 +89,10 @@ int kept_program(const std::string& path) {
   if (found == files.by_path.end()) return -1;
   KeptFile& kept = found->second;
   if (kept.copied || is_there(path, kept.fd)) return kept.fd;
-  const int copy = sealed_copy(kept.fd);
-  if (copy < 0) return kept.fd;
+  kept.copied = true;  // or refused, once and for all
   // The other descriptor stays open: a thread may be starting a child from it.
-  kept = {copy, true};
-  return copy;
+  if (const int copy = sealed_copy(kept.fd); copy >= 0) kept.fd = copy;
+  return kept.fd;
 }
 
 const std::string& executable() {

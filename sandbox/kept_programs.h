@@ -1,5 +1,6 @@
 // The programs that this process is and that it starts, kept open. An upgrade deletes or replaces
-// their files while daemons run: these go on with the version that they were started from.
+// their files while daemons run: these go on with the version that they were started from. Not kept
+// are the libraries that a package brings: a child finds them by their paths, in the new package.
 // Thread-safe, but for keep_programs().
 #pragma once
 
@@ -12,11 +13,12 @@ namespace hone::sandbox {
 /// once, before there are other threads. What is not there is left out.
 void keep_programs(const std::vector<std::string>& names_beside);
 /// A descriptor to execute a program by, which had this path when it was kept; -1: it was not. Once
-/// its file has been replaced it is a copy in memory that no child can write to.
+/// its file has been replaced it is a copy in memory that no child can write to; where the system
+/// makes none, the file as it was opened. A file that was overwritten in place is the new one.
 [[nodiscard]] int kept_program(const std::string& path);
 
-/// This executable's path as it was first asked for; where its file had been replaced by then, the
-/// path by which the process was started.
+/// This executable's path, read once, before anything can replace its file; where that came too
+/// late, the path by which the process was started.
 [[nodiscard]] const std::string& executable();
 /// Its folder: hone-sandbox and hone-runner lie there.
 [[nodiscard]] std::string executable_folder();

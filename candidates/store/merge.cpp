@@ -28,10 +28,7 @@ class Attached {
 /// system's place for temporary files may be too small.
 class Copied {
  public:
-  explicit Copied(const std::filesystem::path& ours) {
-    std::string folder = ours.string() + ".merge-XXXXXX";
-    if (mkdtemp(folder.data()) != nullptr) folder_ = folder;
-  }
+  explicit Copied(const std::filesystem::path& ours) : ours_(ours) {}
   ~Copied() {
     std::error_code code;
     if (!folder_.empty()) std::filesystem::remove_all(folder_, code);
@@ -40,7 +37,9 @@ class Copied {
   Copied& operator=(const Copied&) = delete;
 
   /// The copy's path, not migrated yet.
-  [[nodiscard]] Result<std::filesystem::path> copy(const std::filesystem::path& other) const {
+  [[nodiscard]] Result<std::filesystem::path> copy(const std::filesystem::path& other) {
+    std::string folder = ours_.string() + ".merge-XXXXXX";
+    if (mkdtemp(folder.data()) != nullptr) folder_ = folder;
     if (folder_.empty()) {
       return fail(ErrorCode::kEnvironment,
                   "no folder could be made beside the database for a copy of the other one");
@@ -71,7 +70,7 @@ class Copied {
   }
 
  private:
-  std::filesystem::path folder_;
+  std::filesystem::path ours_, folder_;
 };
 
 /// Of a verdict's column: the program is wrong, whatever else is known (disproves(), store.cpp).
@@ -243,7 +242,7 @@ Result<Merged> Store::merge(const std::filesystem::path& file) {
     return invalid(fmt::format("{}: is the database itself", file.string()));
   const auto format = format_of(file);
   if (!format) return std::unexpected(format.error());
-  const store_merge::Copied copy(impl_->path);
+  store_merge::Copied copy(impl_->path);
   auto other = [&]() -> Result<std::unique_ptr<Store>> {
     if (*format == format_version()) return open_as_it_is(file);
     const auto copied = copy.copy(file);
@@ -258,6 +257,7 @@ Result<Merged> Store::merge(const std::filesystem::path& file) {
     attached.emplace(impl_->database, (*other)->impl_->uri);
   });
   if (!there) return std::unexpected(there.error());
+  bool written = false;
   auto merged = impl_->writing([&] {
     SQLite::Database& database = impl_->database;
     const auto rows = [&](const char* table) { return store_merge::rows(database, table); };
@@ -283,12 +283,13 @@ Result<Merged> Store::merge(const std::filesystem::path& file) {
                         .getInt64();
     for (const char* table : {"same_candidates", "same_runs", "ranked_before"})
       database.exec(fmt::format("DROP TABLE temp.{}", table));
-    if ((*other)->impl_->was_written())
-      throw std::runtime_error(store_merge::Copied::written_meanwhile(file).error().message);
+    written = (*other)->impl_->was_written();
+    if (written) throw std::runtime_error("written meanwhile");  // nothing is kept
     return now;
   });
   if (const auto detached = impl_->guarded([&] { attached.reset(); }); !detached && merged)
     return std::unexpected(detached.error());
+  if (written) return store_merge::Copied::written_meanwhile(file);
   return merged;
 }
 

@@ -208,7 +208,7 @@ int watch_job(queue::Broker& broker, const std::string& id, const RedisOptions& 
       if (job.row.status.state != state) looked = {};
     }
   }
-  if (!running()) {  // where its best stand now is read with the whole row
+  if (!running()) {  // ranks are known at the end only: the whole row is read again
     auto ended = broker.row(id);
     if (!ended) return common.fail(ended.error());
     job.row = std::move(*ended);

@@ -175,7 +175,10 @@ return 1
 
 const RedisScript kEndJob(R"lua(
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
-redis.call('HSET', KEYS[2], 'status', ARGV[2], 'state', ARGV[3], 'places', ARGV[7])
+local state = redis.call('HGET', KEYS[2], 'state')
+if state ~= 'done' and state ~= 'failed' and state ~= 'cancelled' then
+  redis.call('HSET', KEYS[2], 'status', ARGV[2], 'state', ARGV[3], 'places', ARGV[7])
+end
 redis.call('HDEL', KEYS[2], 'message')
 redis.call('EXPIRE', KEYS[2], ARGV[6])
 redis.call('XACK', KEYS[3], 'coordinators', ARGV[4])

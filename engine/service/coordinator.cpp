@@ -110,10 +110,10 @@ class Term {
 
   /// Until it is deposed or told to stop.
   void run() {
+    database_.hold(true);  // before anyone asks whether the term lasts
     std::jthread keeper([this](const std::stop_token& stopping) {
       queue::endure(stopping, options_.log, [&] { keep(stopping); });
     });
-    database_.hold(true);
     while (!ended()) {
       look_at_database();
       offer_language_model();
@@ -279,7 +279,7 @@ class Term {
       if (!ids->contains(job->id())) continue;
       job->cancel();
       if (database_.trouble().empty() || job->finished()) continue;
-      if (const auto ended = job->end_before_database(); !ended) return;
+      if (const auto ended = job->end_on_queue(); !ended) return;
     }
     for (auto* jobs : {&waiting_, &unkept_}) {
       for (auto job = jobs->begin(); job != jobs->end();) {
@@ -350,7 +350,7 @@ class Term {
     std::map<queue::JobState, int> jobs;
     jobs[queue::JobState::kQueued] = static_cast<int>(waiting_.size() + unkept_.size());
     for (const auto& job : running_)
-      if (!job->is_told()) ++jobs[job->state()];
+      if (!job->has_ended_on_queue()) ++jobs[job->state()];
     metrics_.count_jobs(jobs);
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     for (const auto* jobs : {&unkept_, &waiting_})

@@ -69,8 +69,8 @@ void JobRunner::cancel() {
   ending_ = true;
 }
 
-Result<void> JobRunner::end_before_database() {
-  if (told_) return {};
+Result<void> JobRunner::end_on_queue() {
+  if (ended_on_queue_) return {};
   context_.dispatcher.drop(job_.id);
   queue::JobStatus status;
   const std::int64_t time = context_.lead.now_ms();
@@ -82,18 +82,13 @@ Result<void> JobRunner::end_before_database() {
   }
   if (status.model && !queue::encode(status)) status.model.reset();
   if (auto ended = context_.lead.end_job(job_, status); !ended) return ended;
-  say_end();
+  log_end(status);
   return {};
 }
 
 /// Once, whichever thread was first to tell the queue.
-void JobRunner::say_end() {
-  if (told_.exchange(true)) return;
-  queue::JobStatus status;
-  {
-    const std::lock_guard lock(mutex_);
-    status = status_;
-  }
+void JobRunner::log_end(const queue::JobStatus& status) {
+  if (ended_on_queue_.exchange(true)) return;
   context_.metrics.job_ended(status.state);
   log(status.error.empty() ? LogLevel::kInfo : LogLevel::kWarning, "job_ended",
       fmt::format("{}{}{}", to_string(status.state), status.error.empty() ? "" : ": ",
@@ -117,7 +112,7 @@ std::vector<queue::JobPlace> JobRunner::places() {
 }
 
 /// Another coordinator goes on with it, or will: what fails here is no failure of the job.
-bool JobRunner::is_anothers() const {
+bool JobRunner::is_taken_over() const {
   return abandoned_ || context_.lead.deposed() || context_.database.is_fence_lost();
 }
 
@@ -268,7 +263,7 @@ void JobRunner::search(std::size_t index) {
   have_confirmed(target, context_, job_.id, pool->first);
   const auto outcome =
       run_search(message_.task, target, *rewriting, &context_.store, options_of(index));
-  if (ending_ || is_anothers()) return;
+  if (ending_ || is_taken_over()) return;
   if (!outcome) {
     fail_with(fmt::format("{}: {}", arch, outcome.error().message));
     return;
@@ -404,11 +399,16 @@ Result<std::optional<queue::JobMessage>> JobRunner::read_message() {
 }
 
 void JobRunner::run_to_end() {
-  status_ = {.id = job_.id, .updated_at = context_.lead.now_ms()};
+  const std::int64_t now = context_.lead.now_ms();
+  {
+    const std::lock_guard lock(mutex_);
+    status_ = {.id = job_.id, .updated_at = now};
+  }
   auto message = read_message();
   const auto earlier = retry_while_failing([&] { return context_.lead.status_of(job_.id); });
   if (earlier && earlier->state >= queue::JobState::kDone) {  // only its entry was left
-    (void)retry_while_failing([&] { return context_.lead.end_job(job_, *earlier); });
+    const auto gone = retry_while_failing([&] { return context_.lead.end_job(job_, *earlier); });
+    if (gone) forget();
     return;
   }
   if (!message) {
@@ -420,10 +420,13 @@ void JobRunner::run_to_end() {
     const std::string owner = message_.owner.empty() ? "nobody" : message_.owner;
     log(LogLevel::kInfo, "job_begins", fmt::format("begins, '{}' of {}", message_.task.name, owner),
         "", {{"task", message_.task.name}, {"owner", owner}, {"priority", job_.priority}});
-    for (const auto& arch : message_.archs) status_.archs.push_back({.arch = arch});
-    if (earlier && earlier->archs.size() == status_.archs.size()) status_.archs = earlier->archs;
-    if (earlier) status_.model = earlier->model;
-    phases_.assign(status_.archs.size(), queue::JobState::kAdmitting);
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& arch : message_.archs) status_.archs.push_back({.arch = arch});
+      if (earlier && earlier->archs.size() == status_.archs.size()) status_.archs = earlier->archs;
+      if (earlier) status_.model = earlier->model;
+      phases_.assign(status_.archs.size(), queue::JobState::kAdmitting);
+    }
     report(queue::JobState::kAdmitting, true);
     open_model();
     searched_.resize(message_.archs.size());
@@ -444,11 +447,11 @@ void JobRunner::run_to_end() {
       });
     }
     threads.clear();
-    if (!ending_ && !is_anothers()) report(queue::JobState::kFinishing);
-    if (!ending_ && !is_anothers()) try_elsewhere(context_, job_, message_, searched_, ending_);
+    if (!ending_ && !is_taken_over()) report(queue::JobState::kFinishing);
+    if (!ending_ && !is_taken_over()) try_elsewhere(context_, job_, message_, searched_, ending_);
   }
   sum_up_model();
-  if (!is_anothers()) end();
+  if (!is_taken_over()) end();
 }
 
 void JobRunner::end() {
@@ -463,19 +466,23 @@ void JobRunner::end() {
     if (status_.model && !queue::encode(status_)) status_.model.reset();
     status = status_;
   }
-  if (!told_) {
+  if (!ended_on_queue_) {
     const auto stands = places();
     const auto ended =
         retry_while_failing([&] { return context_.lead.end_job(job_, status, stands); });
     if (!ended) {
-      if (!is_anothers())
+      if (!is_taken_over())
         log(LogLevel::kError, "job_end_unwritten",
             "its end was not written: " + ended.error().message);
       return;
     }
-    say_end();
+    log_end(status);
   }
-  // Until here another coordinator could have gone on with it.
+  forget();
+}
+
+/// Until here another coordinator could have gone on with it.
+void JobRunner::forget() {
   if (const auto forgot = context_.store.forget_job(job_.id); !forgot)
     log(LogLevel::kWarning, "jobs_not_forgotten", forgot.error().message);
 }

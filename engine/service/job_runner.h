@@ -73,9 +73,9 @@ class JobRunner {
   void cancel();
   /// Of one that was cancelled and cannot end, for its searches wait for the database: takes their
   /// work from the workers and tells the queue that it has ended. Errors: the queue was not told.
-  [[nodiscard]] Result<void> end_before_database();
+  [[nodiscard]] Result<void> end_on_queue();
   /// The queue knows that it has ended.
-  [[nodiscard]] bool is_told() const { return told_; }
+  [[nodiscard]] bool has_ended_on_queue() const { return ended_on_queue_; }
   /// This process wants it to end; another goes on with it.
   void abandon();
 
@@ -84,9 +84,10 @@ class JobRunner {
   void run_to_end();
   [[nodiscard]] Result<std::optional<queue::JobMessage>> read_message();
   void end();
-  void say_end();
+  void log_end(const queue::JobStatus& status);
+  void forget();
   [[nodiscard]] std::vector<queue::JobPlace> places();
-  [[nodiscard]] bool is_anothers() const;
+  [[nodiscard]] bool is_taken_over() const;
   void search(std::size_t index);
   [[nodiscard]] std::unique_ptr<SearchQueue> open_queue(const std::string& id,
                                                         const Fleet::Pool& pool,
@@ -113,7 +114,7 @@ class JobRunner {
   std::unique_ptr<llm::Access> model_;  ///< of all its searches together; null: rules alone
   std::vector<Searched> searched_;      ///< one for each architecture, its thread's own
   std::atomic<bool> ending_ = false, cancelled_ = false, abandoned_ = false, finished_ = false,
-                    told_ = false;
+                    ended_on_queue_ = false;
   std::atomic<int> at_work_ = 0, waiting_ = 0;  ///< threads that search, and those that wait
   std::atomic<queue::JobState> state_ = queue::JobState::kQueued;  ///< of status_, without a lock
   std::mutex mutex_;  ///< of status_, phases_ and reported_

@@ -148,6 +148,7 @@ void end_leftovers() {
   if (program < 0) die(why("fork"));
   if (program == 0) run_program(state, self);
   for (int fd : {0, 1, 2, kChannel, kReport}) close(fd);
+  if (state.program >= 0) close(state.program);
   if (!state.policy.inherit_stderr) close(kStderrRead), close(kStderrTail);
   int status = 0;
   for (;;) {
@@ -293,6 +294,7 @@ void end_init(int) { kill(the_init, SIGKILL); }
   // The program's ends: a reader must see their end when the program has ended.
   close(init_socket);
   for (int fd : {0, 1, kChannel, kReport}) close(fd);
+  if (state.program >= 0) close(state.program);
   if (!state.policy.inherit_stderr) close(2);
   supervise(state, init);
 }
