@@ -115,7 +115,8 @@ class TileProgram : public ::testing::Test {
   Program program(bool a_transposed = false, int cluster = 1) {
     product_.emplace(generators::Shape{
         .m = 256, .n = 256, .k = 256, .a_transposed = a_transposed, .type = ScalarType::kF16});
-    const auto contraction = generators::contract::analyse(product_->goal());
+    goal_ = product_->goal();
+    const auto contraction = generators::contract::analyse(goal_);
     EXPECT_TRUE(contraction.has_value());
     contraction_ = *contraction;
     const generators::contract::Schedule schedule{.pipe = generators::contract::Pipe::kWgmmaBulk,
@@ -124,7 +125,7 @@ class TileProgram : public ::testing::Test {
                                                   .bk = 64,
                                                   .stages = 4,
                                                   .cluster = cluster};
-    return generators::contract::bulk_program(contraction_, schedule, product_->goal(), "g_");
+    return generators::contract::bulk_program(contraction_, schedule, goal_, "g_");
   }
 
   /// The reason, "" where there is none.
@@ -146,6 +147,7 @@ class TileProgram : public ::testing::Test {
   }
 
   std::optional<Product> product_;
+  generators::Goal goal_;  ///< what the contraction looks into
   generators::contract::Contraction contraction_;
 };
 
