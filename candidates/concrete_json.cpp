@@ -110,7 +110,9 @@ ConcreteTensorMap decode_tensor_map(const JsonCursor& cursor, int buffer) {
   map.shape = decode_extents(cursor.at("shape"));
   map.strides = decode_extents(cursor.at("strides"));
   map.box = decode_extents(cursor.at("box"));
-  map.swizzle = static_cast<int>(cursor.at("swizzle").integer_in(0, 128));
+  const JsonCursor swizzle = cursor.at("swizzle");
+  map.swizzle = static_cast<int>(swizzle.integer_in(0, 128));
+  if (!is_swizzle(map.swizzle)) swizzle.fail("must be 0, 32, 64 or 128");
   if (map.shape.empty() || map.box.size() != map.shape.size() ||
       map.strides.size() + 1 != map.shape.size())
     cursor.fail("must have as many extents as a box, and one stride less");

@@ -60,7 +60,7 @@ Argument decode_tensor_map(const JsonCursor& cursor, const std::vector<Buffer>& 
   map.box = decode_exprs(cursor.at("box"), kMaxTensorMapRank, scope);
   if (const auto swizzle = cursor.find("swizzle")) {
     const std::int64_t bytes = swizzle->integer();
-    if (swizzle->ok() && bytes != 0 && bytes != 32 && bytes != 64 && bytes != 128)
+    if (swizzle->ok() && !is_swizzle(bytes))
       swizzle->fail(fmt::format("is {}; must be 0, 32, 64 or 128 bytes", bytes));
     map.swizzle = static_cast<int>(bytes);
   }

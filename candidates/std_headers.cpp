@@ -276,6 +276,7 @@ const std::vector<StdHeader>& std_headers() {
       {"tuple", kTuple},
       {"algorithm", kAlgorithm},
       {"cuda.h", kCuda},
+      {"cudaTypedefs.h", kCuda},
   };
   return headers;
 }

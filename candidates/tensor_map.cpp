@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "candidates/saturated.h"
 
 namespace hone {
@@ -43,6 +45,10 @@ TensorMapSpec::Type spec_type(ScalarType type) {
     default:
       return Type::kU64;
   }
+}
+
+bool is_swizzle(std::int64_t bytes) {
+  return bytes == 0 || bytes == 32 || bytes == 64 || bytes == 128;
 }
 
 TensorMapSpec::Swizzle spec_swizzle(int bytes) {
@@ -120,7 +126,7 @@ TensorMapSpec spec_of(const ConcreteTensorMap& map, ScalarType type, std::uint64
   for (std::size_t i = 0; i < rank && i < spec.sizes.size(); ++i) {
     const std::size_t from = rank - 1 - i;
     spec.sizes[i] = static_cast<std::uint64_t>(map.shape[from]);
-    spec.box[i] = static_cast<std::uint32_t>(map.box[from]);
+    spec.box[i] = static_cast<std::uint32_t>(std::min<std::int64_t>(map.box[from], UINT32_MAX));
     if (i > 0) spec.strides[i - 1] = static_cast<std::uint64_t>(map.strides[from]) * size_of(type);
   }
   return spec;

@@ -407,8 +407,17 @@ Result<std::string> CppWriter::run_reference() const {
           return all;
         };
         const std::string name = fmt::format("hone_map_{}_{}", i, a);
-        launch_text += tensor_map_text(name, pointers.at(argument.buffer), buffer.type, map.swizzle,
-                                       texts(map.shape), texts(map.strides), texts(map.box));
+        const auto shape = texts(map.shape), strides = texts(map.strides), box = texts(map.box);
+        std::string reached = shape.back();
+        for (std::size_t d = 0; d < strides.size(); ++d)
+          reached =
+              fmt::format("hone_n.add({}, hone_n.mul({} - 1, {}))", reached, shape[d], strides[d]);
+        before += fmt::format("  hone_n.within({}, 1, {});  // the map's last element\n", reached,
+                              elements(buffer));
+        for (const std::string& extent : box)
+          before += fmt::format("  hone_n.within({}, 1, 256);\n", extent);
+        allocate += tensor_map_text(name, pointers.at(argument.buffer), buffer.type, map.swizzle,
+                                    shape, strides, box);
         arguments += ", " + name;
       } else {
         before +=

@@ -105,7 +105,9 @@ class _TensorMap:
 def _check_kind(kind, argument):
     given = {_Buffer: "P", _TensorMap: "T"}.get(type(argument), "number")
     if given != (kind if kind in "PT" else "number"):
-        raise TypeError("a kernel takes a pointer where it is given a number, or the reverse")
+        names = {"P": "a pointer", "T": "a tensor map"}
+        takes, gets = (names.get(one, "a number") for one in (kind, given))
+        raise TypeError(f"a kernel takes {takes} where it is given {gets}")
 
 
 def _packed(kind, value):

@@ -152,7 +152,14 @@ class _HonePlan:
             if index in self._loaded:
                 return
             _, names, launches, image = self._parts
+            for launch in launches:
+                if any(place + 128 > len(launch.parameters) for (place, *_), *_ in launch.tensor_maps):
+                    raise RuntimeError("this is no plan that can be read here")
             context, module, functions = _HoneContext(index), ctypes.c_void_p(), []
+            if any(launch.tensor_maps for launch in launches) and not hasattr(
+                _hone_driver, "cuTensorMapEncodeTiled"
+            ):
+                raise RuntimeError("the NVIDIA driver is too old: it has no cuTensorMapEncodeTiled")
             with context, _HoneRelaxed():
                 _hone_cuda("cuModuleLoadData", ctypes.byref(module), image)
                 for number, name in enumerate(names):

@@ -32,6 +32,10 @@ std::int64_t least_registers(const Program& program) {
   return program.source.contains("wgmma.mma_async") ? 168 : 16;
 }
 
+/// A kernel that gives registers from some warps to others counts on what its own bounds leave it:
+/// with fewer it would wait for them for ever.
+bool divides_registers(const Program& program) { return program.source.contains("setmaxnreg"); }
+
 class LaunchBounds final : public Rewriter {
  public:
   std::string_view name() const override { return "launch-bounds"; }
@@ -43,7 +47,7 @@ class LaunchBounds final : public Rewriter {
                                 const RewriteContext& context) const override {
     std::vector<Proposal> proposals;
     const auto read = read_program(program);
-    if (!read) return proposals;
+    if (!read || divides_registers(program)) return proposals;
     for (const KernelInfo& kernel : read->kernels) {
       const auto threads = block_threads(kernel, context);
       if (!threads || !has_place(kernel)) continue;
@@ -71,6 +75,8 @@ class LaunchBounds final : public Rewriter {
     if (!read) return std::unexpected(read.error());
     const KernelInfo* kernel = read->find(step.site);
     if (kernel == nullptr) return refused(fmt::format("no kernel '{}' is launched", step.site));
+    if (divides_registers(program))
+      return refused("the program's warps divide their registers, by setmaxnreg");
     const auto threads = block_threads(*kernel, context);
     if (!threads) return refused("the block size depends on what is not known");
     if (!has_place(*kernel)) return refused("the kernel is declared by a macro, or twice");

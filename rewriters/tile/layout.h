@@ -47,8 +47,8 @@ class Layout {
   /// A dimension cut into `extent` elements, and how many such there are, which becomes the last
   /// dimension. kInvalidInput: it cannot be cut so.
   [[nodiscard]] Result<Layout> divided(std::size_t d, std::int64_t extent) const;
-  /// This after `inner`, whose numbers count this layout's elements, dimension 0 fastest. A swizzle
-  /// stays. kInvalidInput: the strides of the two do not fit.
+  /// Composition: `inner` numbers this layout's elements, dimension 0 fastest; the result maps its
+  /// coordinates to this layout's offsets. A swizzle stays. kInvalidInput: the strides do not fit.
   [[nodiscard]] Result<Layout> after(const Layout& inner) const;
 
   /// How many elements along a dimension lie side by side at an offset that is a multiple of as

@@ -31,10 +31,11 @@ std::string copy_mistake(const View& view, const SharedTile& tile,
     if (view.box[d] != 1) return "more than two dimensions of the box are not 1";
   const std::int64_t x_extent = view.box[rank - 1], y_extent = rank > 1 ? view.box[rank - 2] : 1;
   const bool along_k = is_along_k(tile);
-  if (to.size() != 2) return "its place has not two coordinates";
+  if (to.size() != 2 || to[0] < 0 || to[1] < 0) return "its place is no place in the tile";
   const std::int64_t first = tile.layout.offset({to[0], to[1]});
-  if (view.swizzle != 0 && first * static_cast<std::int64_t>(size_of(tile.type)) % 1024 != 0)
-    return "it does not begin at a multiple of 1024 bytes";
+  const int aligned = view.swizzle != 0 ? 1024 : 128;
+  if (first * static_cast<std::int64_t>(size_of(tile.type)) % aligned != 0)
+    return fmt::format("it does not begin at a multiple of {} bytes", aligned);
   for (std::int64_t y = 0; y < y_extent; ++y) {
     for (std::int64_t x = 0; x < x_extent; ++x) {
       const std::int64_t row = to[0] + (along_k ? y : x), k = to[1] + (along_k ? x : y);

@@ -74,11 +74,12 @@ constexpr const char* kCluster = R"(
 __device__ __forceinline__ void $prefixmeet() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
-// Arrives at the barrier of that name in the block of this rank.
+// Arrives at the barrier of that name in the block of this rank. Products have read what they read,
+// and nothing was written: no fence is needed, which would wait for outputs on their way.
 __device__ __forceinline__ void $prefixarrive_at(unsigned long long* barrier, int rank) {
   asm volatile(
       "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(
+      "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(
           $prefixshared_address(barrier)),
       "r"(rank)
       : "memory");
@@ -131,8 +132,10 @@ class ProgramPrinter {
       parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
     values_.on_load = [this](Ref load) -> std::string {
       const std::string& name = parameter_names_.at(load->op);
-      return name == load->op ? ""
-                              : fmt::format("{}[{}]", name, values_.print_index(load->args[0]));
+      if (name == load->op) return "";
+      const std::string element = fmt::format("{}[{}]", name, values_.print_index(load->args[0]));
+      if (load->type == ScalarType::kU32) return "(long long)" + element;  // no wrapping sums
+      return generators::widened(load->type, element);
     };
     values_.indices[p_.block] = "static_cast<int>(blockIdx.x)";
     group_ = names_.fresh("group");
@@ -280,7 +283,7 @@ class ProgramPrinter {
 
   void role_text(const Role& role, int first_group, Code& code) {
     code.comment(fmt::format("Role '{}'.", role.name));
-    const int each = std::min(255, 65536 / p_.threads() / 8 * 8);
+    const int each = p_.registers_at_launch(Limits().registers);
     if (role.registers > 0)
       code.line(fmt::format("{}{}_registers<{}>();", p_.prefix,
                             role.registers < each ? "give" : "take", role.registers));
@@ -288,10 +291,11 @@ class ProgramPrinter {
     if (role.warp_groups > 1)
       code.line(fmt::format("const int {} = static_cast<int>(threadIdx.x) / 128 - {};", group_,
                             first_group));
-    std::set<int> sums;
-    sums_of(role.body, sums);
-    if (!sums.empty()) code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;");
-    for (const int s : sums) {
+    sums_here_.clear();
+    sums_of(role.body, sums_here_);
+    if (!sums_here_.empty())
+      code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;");
+    for (const int s : sums_here_) {
       code.line(fmt::format("float {}[{}] = {{}};", sums_names_[static_cast<std::size_t>(s)],
                             p_.sums[static_cast<std::size_t>(s)].columns / 2));
     }
@@ -346,19 +350,19 @@ class ProgramPrinter {
     std::string from;
     for (std::size_t i = copy.from.size(); i-- > 0;) from += ", " + index(copy.from[i]);
     std::string more = inside == 0 ? "" : std::to_string(inside);
-    copies_.emplace(static_cast<int>(copy.from.size()), copy.to_step.empty() ? 1 : p_.cluster);
-    if (!copy.to_step.empty()) {
+    copies_.emplace(static_cast<int>(copy.from.size()), copy.step_by_rank.empty() ? 1 : p_.cluster);
+    if (!copy.step_by_rank.empty()) {
       std::vector<std::int64_t> next = copy.to;
-      for (std::size_t d = 0; d < next.size(); ++d) next[d] += copy.to_step[d];
+      for (std::size_t d = 0; d < next.size(); ++d) next[d] += copy.step_by_rank[d];
       const Ref rank =
           p_.nodes->remainder(p_.nodes->index(p_.block), p_.nodes->integer(p_.cluster));
       more += fmt::format("{}{}", more.empty() ? "" : " + ",
                           index(p_.nodes->scale(rank, tile.layout.offset(next) - inside)));
     }
-    code.line(fmt::format("{}copy_box{}(&{}, {}, {}{});", p_.prefix,
-                          copy.to_step.empty() ? "" : "_for_all", place(copy.ring, copy.tile, more),
-                          view_names_[static_cast<std::size_t>(copy.view)],
-                          at_stage(copy.ring, names(copy.ring).full), from));
+    code.line(fmt::format(
+        "{}copy_box{}(&{}, {}, {}{});", p_.prefix, copy.step_by_rank.empty() ? "" : "_for_all",
+        place(copy.ring, copy.tile, more), view_names_[static_cast<std::size_t>(copy.view)],
+        at_stage(copy.ring, names(copy.ring).full), from));
   }
 
   /// "tile_a[stage * 8192 + more]"
@@ -397,7 +401,7 @@ class ProgramPrinter {
     const auto operand = [&](int tile_at, const SharedTile& tile, Ref row) {
       std::string more;
       const std::int64_t by_row = tile.layout.extent(0) > 64 ? tile.layout.offset({64, 0}) : 0;
-      if (row != nullptr && !row->is_constant() && by_row != 0)
+      if (row != nullptr && !(row->is_constant() && row->constant == 0) && by_row != 0)
         more = index(p_.nodes->scale(p_.nodes->divide(row, p_.nodes->integer(64)), by_row)) + " + ";
       // 16 of k, in lines of 64 where they run along k.
       more += k > 64 && is_along_k(tile)
@@ -434,20 +438,22 @@ class ProgramPrinter {
     }
   }
 
-  void text(const Release& release, Code& code) {
+  void text(const Advance& advance, Code& code) {
     code.comment("The products of the stage before have ended: it is empty.");
     code.line(p_.prefix + "wgmma_wait<1>();");
-    arrive(release.ring,
-           release.first == nullptr ? "" : fmt::format("!({}) && ", values_.print(release.first)),
+    arrive(advance.ring,
+           advance.nothing_before == nullptr
+               ? ""
+               : fmt::format("!({}) && ", values_.print(advance.nothing_before)),
            code);
-    next_stage(release.ring, code);
+    next_stage(advance.ring, code);
   }
 
   void text(const Drain& drain, Code& code) {
     code.line(p_.prefix + "wgmma_wait<0>();");
     arrive(drain.ring, "", code);
-    for (const std::string& sums : sums_names_)
-      code.line(fmt::format("{}settle({});", p_.prefix, sums));
+    for (const int s : sums_here_)
+      code.line(fmt::format("{}settle({});", p_.prefix, sums_names_[static_cast<std::size_t>(s)]));
   }
 
   /// The value of `width` outputs from (m, n_run) on, of their sums in `sum`.
@@ -597,6 +603,7 @@ struct alignas(sizeof(T) * kCount) $prefixpack {
   std::string group_;
   std::vector<std::string> view_names_, sums_names_;
   std::vector<RingNames> rings_;
+  std::set<int> sums_here_;               ///< of the role that is printed
   std::set<int> stores_;                  ///< widths
   std::set<std::pair<int, int>> copies_;  ///< dimensions, and to how many blocks
 };

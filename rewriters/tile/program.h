@@ -75,13 +75,13 @@ struct Acquire {
   int ring = 0;
 };
 /// Producer, between Acquire and Commit: one box of a tensor to its place in a tile of the stage.
-/// What lies beyond the tensor is zero. `to_step` is not empty: the box goes to this place in every
-/// block of the cluster, and each of them copies one: that of rank r is r steps on.
+/// What lies beyond the tensor is zero. `step_by_rank` is not empty: the box goes to this place in
+/// every block of the cluster, and each of them copies one: that of rank r is r steps on.
 struct BulkCopy {
   int ring = 0, tile = 0, view = 0;
   std::vector<Ref> from;         ///< the box's first element, outermost dimension first
   std::vector<std::int64_t> to;  ///< the same in the tile's coordinates
-  std::vector<std::int64_t> to_step = {};
+  std::vector<std::int64_t> step_by_rank = {};
 };
 /// Producer: goes on to the next stage.
 struct Commit {
@@ -91,7 +91,7 @@ struct Commit {
 struct Wait {
   int ring = 0;
 };
-/// Consumer, between Wait and Release: sums (+)= a * b over all of the tiles' k, by wgmma, which
+/// Consumer, between Wait and Advance: sums (+)= a * b over all of the tiles' k, by wgmma, which
 /// goes on by itself. `fresh`, a condition: what the sums were does not count.
 struct Multiply {
   int sums = 0;
@@ -99,11 +99,11 @@ struct Multiply {
   Ref a_row = nullptr;  ///< of this warp group in a, a multiple of 64
   Ref fresh = nullptr;
 };
-/// Consumer: goes on to the next stage. The one before is released: what was multiplied from it has
-/// ended. `first`, a condition: there is none before.
-struct Release {
+/// Consumer: goes on to the next stage, and releases the one before this: what was multiplied from
+/// it has ended. `nothing_before`, a condition: there is none to release.
+struct Advance {
   int ring = 0;
-  Ref first = nullptr;
+  Ref nothing_before = nullptr;
 };
 /// Consumer: waits for all products, and releases the last stage.
 struct Drain {
@@ -123,7 +123,7 @@ struct Store {
 };
 
 struct Operation {
-  std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Release, Drain, Store> is;
+  std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, Store> is;
 };
 
 struct Role {
@@ -156,7 +156,9 @@ struct Program {
   std::vector<Parameter> parameters;
 
   [[nodiscard]] int threads() const;
-  /// Tiles, then barriers; with what aligns them.
+  /// Of each thread before a role gives or takes any, where one block has all `registers`.
+  [[nodiscard]] int registers_at_launch(int registers) const;
+  /// Tiles, each rounded up to 1024 bytes, then barriers.
   [[nodiscard]] std::int64_t shared_bytes() const;                 // [B]
   [[nodiscard]] std::int64_t stage_bytes(const Ring& ring) const;  // [B]
 };

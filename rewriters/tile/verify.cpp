@@ -1,8 +1,10 @@
 // What is refused before any CUDA is printed.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "rewriters/tile/operands.h"
 #include "rewriters/tile/program.h"
@@ -14,7 +16,9 @@ namespace {
 struct RingState {
   bool acquired = false;
   bool full = false;
-  std::int64_t copied = 0;  ///< elements of the acquired stage
+  bool multiplied = false;  ///< the full stage
+  /// Of each tile of the acquired stage, which elements were copied.
+  std::vector<std::vector<bool>> copied = {};
   bool operator==(const RingState&) const = default;
 };
 
@@ -25,17 +29,19 @@ class Verifier {
   Result<void> run() {
     check_threads();
     for (const Ring& ring : program_.rings) check_ring(ring);
+    if (!why_.empty()) return refused("tile program: " + why_);  // what follows looks into these
     for (const Role& role : program_.roles) {
       role_ = &role;
       states_.assign(program_.rings.size(), {});
       multiplying_.clear();
+      unreleased_.clear();
       walk(role.body);
       for (std::size_t r = 0; r < states_.size(); ++r) {
         if (states_[r].acquired || states_[r].full)
           refuse(fmt::format("role '{}' ends with a stage of ring '{}' in its hands", role.name,
                              program_.rings[r].name));
       }
-      if (!multiplying_.empty())
+      if (!multiplying_.empty() || !unreleased_.empty())
         refuse(fmt::format("role '{}' ends while its products are on their way", role.name));
     }
     for (std::size_t r = 0; r < program_.rings.size(); ++r) {
@@ -58,18 +64,19 @@ class Verifier {
   void check_threads() {
     const int threads = program_.threads();
     if (limits_.compute_capability != 90)
-      refuse(fmt::format("bulk copies and wgmma are for sm_90, not sm_{}",
-                         limits_.compute_capability));
+      refuse(
+          fmt::format("what is printed here is for sm_90, not sm_{}", limits_.compute_capability));
     if (threads < 1 || threads > 1024)
       return refuse(fmt::format("{} threads; a block has 1 to 1024", threads));
-    if (program_.cluster < 1 || program_.cluster > 8 || program_.grid % program_.cluster != 0)
+    if (program_.cluster < 1 || program_.cluster > 8 || program_.grid < 1 ||
+        program_.grid % program_.cluster != 0)
       refuse(fmt::format("clusters of {} blocks; 1 to 8 that divide the grid of {}",
                          program_.cluster, program_.grid));
     if (program_.shared_bytes() > limits_.shared_bytes)
       refuse(fmt::format("{} bytes of shared memory; a block has {}", program_.shared_bytes(),
                          limits_.shared_bytes));
     // What a thread has before any role gives or takes.
-    const int each = std::min(255, limits_.registers / threads / 8 * 8);
+    const int each = program_.registers_at_launch(limits_.registers);
     int given = 0, roles = 0;
     for (const Role& role : program_.roles) {
       given += role.warp_groups * 128 * role.registers;
@@ -78,9 +85,6 @@ class Verifier {
           (role.registers < 24 || role.registers > 256 || role.registers % 8))
         refuse(fmt::format("role '{}' has {} registers; 24 to 256 in steps of 8", role.name,
                            role.registers));
-      if (role.registers == 0) continue;
-      if (role.registers > each && given > each * threads)
-        refuse(fmt::format("role '{}' takes registers that no other gives", role.name));
     }
     if (roles != 0 && roles != static_cast<int>(program_.roles.size()))
       refuse("some roles say how many registers they have, others not");
@@ -92,8 +96,11 @@ class Verifier {
     if (ring.stages < 2)
       refuse(fmt::format("ring '{}' has {} stages; at least 2", ring.name, ring.stages));
     for (const SharedTile& tile : ring.tiles) {
-      if (tile.layout.rank() != 2)
-        refuse(fmt::format("tile '{}' has {} dimensions; it must have 2", tile.name,
+      bool empty = false;
+      for (std::size_t d = 0; d < tile.layout.rank(); ++d)
+        empty |= tile.layout.dimension(d).empty();
+      if (empty || tile.layout.rank() != 2)
+        refuse(fmt::format("tile '{}' has {} dimensions; it must have 2, none empty", tile.name,
                            tile.layout.rank()));
       else if (tile.layout.reach() != tile.layout.elements())
         refuse(fmt::format("tile '{}' has gaps: {}", tile.name, tile.layout.describe()));
@@ -105,6 +112,9 @@ class Verifier {
       std::visit([&](const auto& one) { check(one); }, operation.is);
   }
 
+  static bool is_place(int place, std::size_t count) {
+    return place >= 0 && static_cast<std::size_t>(place) < count;
+  }
   RingState& state(int ring) { return states_.at(static_cast<std::size_t>(ring)); }
   const Ring& ring(int at) const { return program_.rings.at(static_cast<std::size_t>(at)); }
 
@@ -127,40 +137,58 @@ class Verifier {
       refuse(fmt::format("ring '{}' is filled by all threads of role '{}'; bulk copies need one",
                          ring(acquire.ring).name, role_->name));
     at = {.acquired = true};
+    for (const SharedTile& tile : ring(acquire.ring).tiles)
+      at.copied.emplace_back(static_cast<std::size_t>(tile.layout.elements()));
     producers_[acquire.ring].insert(role_->name);
   }
 
   void check(const BulkCopy& copy) {
+    if (!is_place(copy.ring, program_.rings.size()) ||
+        !is_place(copy.tile, ring(copy.ring).tiles.size()) ||
+        !is_place(copy.view, program_.views.size()))
+      return refuse("a copy of what is not there");
     RingState& at = state(copy.ring);
-    const SharedTile& tile = ring(copy.ring).tiles.at(static_cast<std::size_t>(copy.tile));
-    const View& view = program_.views.at(static_cast<std::size_t>(copy.view));
+    const SharedTile& tile = ring(copy.ring).tiles[static_cast<std::size_t>(copy.tile)];
+    const View& view = program_.views[static_cast<std::size_t>(copy.view)];
     if (!at.acquired)
       return refuse(fmt::format("'{}' is copied to before its stage is empty", tile.name));
-    const bool shared = !copy.to_step.empty();
-    for (int rank = 0; rank < (shared ? program_.cluster : 1); ++rank) {
-      std::vector<std::int64_t> to = copy.to;
-      for (std::size_t d = 0; shared && d < to.size(); ++d) to[d] += rank * copy.to_step.at(d);
-      if (const std::string why = copy_mistake(view, tile, to); !why.empty())
-        return refuse(fmt::format("copy of '{}' to '{}': {}", view.buffer, tile.name, why));
-    }
+    const bool shared = !copy.step_by_rank.empty();
     if (shared && program_.cluster == 1)
       return refuse(
           fmt::format("a copy of '{}' is for a cluster, which there is not", view.buffer));
+    if (shared && (program_.cluster > 2 || copy.step_by_rank.size() != copy.to.size()))
+      return refuse(
+          fmt::format("a copy of '{}' is divided among clusters of 2, by a step for each "
+                      "coordinate",
+                      view.buffer));
     if (copy.from.size() != view.shape.size())
       return refuse(fmt::format("copy of '{}' begins at {} coordinates; it has {} dimensions",
                                 view.buffer, copy.from.size(), view.shape.size()));
     std::int64_t elements = 1;
     for (const std::int64_t extent : view.box) elements *= extent;
-    at.copied += elements * (shared ? program_.cluster : 1);
+    for (int rank = 0; rank < (shared ? program_.cluster : 1); ++rank) {
+      std::vector<std::int64_t> to = copy.to;
+      for (std::size_t d = 0; shared && d < to.size(); ++d) to[d] += rank * copy.step_by_rank[d];
+      if (const std::string why = copy_mistake(view, tile, to); !why.empty())
+        return refuse(fmt::format("copy of '{}' to '{}': {}", view.buffer, tile.name, why));
+      auto& copied = at.copied[static_cast<std::size_t>(copy.tile)];
+      const std::int64_t first = tile.layout.offset(to);
+      for (std::int64_t i = first; i < first + elements; ++i) {
+        if (copied[static_cast<std::size_t>(i)])
+          return refuse(fmt::format("a part of '{}' is copied twice", tile.name));
+        copied[static_cast<std::size_t>(i)] = true;
+      }
+    }
   }
 
   void check(const Commit& commit) {
     RingState& at = state(commit.ring);
-    std::int64_t wanted = 0;
+    std::int64_t wanted = 0, copied = 0;
     for (const SharedTile& tile : ring(commit.ring).tiles) wanted += tile.layout.elements();
-    if (!at.acquired || at.copied != wanted)
+    for (const auto& tile : at.copied) copied += std::ranges::count(tile, true);
+    if (!at.acquired || copied != wanted)
       refuse(fmt::format("ring '{}' is committed with {} of {} elements copied",
-                         ring(commit.ring).name, at.copied, wanted));
+                         ring(commit.ring).name, copied, wanted));
     at = {};
   }
 
@@ -177,32 +205,49 @@ class Verifier {
   }
 
   void check(const Multiply& multiply) {
+    if (!is_place(multiply.ring, program_.rings.size()) ||
+        !is_place(multiply.a, ring(multiply.ring).tiles.size()) ||
+        !is_place(multiply.b, ring(multiply.ring).tiles.size()) ||
+        !is_place(multiply.sums, program_.sums.size()))
+      return refuse("a product of what is not there");
     const Ring& of = ring(multiply.ring);
-    const SharedTile& a = of.tiles.at(static_cast<std::size_t>(multiply.a));
-    const SharedTile& b = of.tiles.at(static_cast<std::size_t>(multiply.b));
-    const Sums& sums = program_.sums.at(static_cast<std::size_t>(multiply.sums));
+    const SharedTile& a = of.tiles[static_cast<std::size_t>(multiply.a)];
+    const SharedTile& b = of.tiles[static_cast<std::size_t>(multiply.b)];
+    const Sums& sums = program_.sums[static_cast<std::size_t>(multiply.sums)];
     if (!state(multiply.ring).full)
       return refuse(
           fmt::format("'{}' and '{}' are multiplied before they are full", a.name, b.name));
     if (const std::string why = product_mistake(a, b, sums.columns); !why.empty())
       return refuse(why);
     // The sums, addresses, and what a loop needs.
-    const int registers = role_->registers > 0
-                              ? role_->registers
-                              : std::min(255, limits_.registers / program_.threads() / 8 * 8);
+    const int registers =
+        role_->registers > 0 ? role_->registers : program_.registers_at_launch(limits_.registers);
     if (sums.columns / 2 + 40 > registers)
       refuse(fmt::format("{} registers of sums do not fit role '{}', which has {}",
                          sums.columns / 2, role_->name, registers));
+    const auto rows =
+        multiply.a_row == nullptr ? lift::Range{} : program_.nodes->range(multiply.a_row);
+    if (role_->warp_groups > program_.nodes->extent(program_.group) || !rows || rows->low < 0 ||
+        rows->high + 64 > a.layout.extent(0))
+      refuse(fmt::format("role '{}' multiplies rows that '{}' may not have", role_->name, a.name));
+    const auto [other, fresh] =
+        products_.try_emplace(multiply.sums, a.type, is_along_k(a), is_along_k(b));
+    if (!fresh && other->second != std::tuple(a.type, is_along_k(a), is_along_k(b)))
+      refuse(fmt::format("'{}' are sums of products of two kinds", sums.name));
+    state(multiply.ring).multiplied = true;
     multiplying_.insert(multiply.sums);
   }
 
-  void check(const Release& release) {
-    RingState& at = state(release.ring);
-    if (!at.full)
-      refuse(fmt::format("ring '{}' is released where no stage of it is in hand",
-                         ring(release.ring).name));
-    at.full = false;
-    unreleased_.insert(release.ring);
+  void check(const Advance& advance) {
+    RingState& at = state(advance.ring);
+    if (!at.full || !at.multiplied)
+      refuse(fmt::format("ring '{}' is advanced where no stage of it was multiplied",
+                         ring(advance.ring).name));
+    if (advance.nothing_before == nullptr)
+      refuse(fmt::format("ring '{}' is advanced without a word on when there is no stage before",
+                         ring(advance.ring).name));
+    at = {};
+    unreleased_.insert(advance.ring);
   }
 
   void check(const Drain& drain) {
@@ -225,6 +270,8 @@ class Verifier {
   std::vector<RingState> states_;
   std::set<int> multiplying_;  ///< sums of products on their way
   std::set<int> unreleased_;   ///< rings whose last stage is for Drain
+  std::map<int, std::tuple<ScalarType, bool, bool>>
+      products_;  ///< of each sums: type, orientations
   std::map<int, std::set<std::string>> producers_;
   std::set<int> consumers_;
   std::string why_;
@@ -235,6 +282,10 @@ class Verifier {
 std::int64_t SharedTile::bytes() const {
   const std::int64_t bytes = layout.reach() * static_cast<std::int64_t>(size_of(type));
   return (bytes + 1023) / 1024 * 1024;
+}
+
+int Program::registers_at_launch(int registers) const {
+  return std::min(255, registers / threads() / 8 * 8);
 }
 
 int Program::threads() const {

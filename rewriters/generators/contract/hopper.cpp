@@ -88,7 +88,7 @@ class BulkBuilder {
     program_.prefix = prefix;
     program_.nodes = &nodes_;
     program_.cluster = s.cluster;
-    program_.grid = std::min<std::int64_t>(tiles_, sm_count(goal) / s.cluster) * s.cluster;
+    program_.grid = std::clamp<std::int64_t>(sm_count(goal) / s.cluster, 1, tiles_) * s.cluster;
     program_.comment = fmt::format(
         "{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. A thread "
         "copies tiles there, {} of 128 threads multiply them; each block does every {}th tile.{}",
@@ -124,7 +124,7 @@ class BulkBuilder {
 
   /// Registers that the copying threads leave to the others.
   [[nodiscard]] std::pair<int, int> registers() const {
-    const int groups = s_.bm / 64, each = 65536 / (128 * (groups + 1)) / 8 * 8;
+    const int groups = s_.bm / 64, each = tile::Limits().registers / (128 * (groups + 1)) / 8 * 8;
     if (groups == 1) return {0, 0};
     constexpr int kLoad = 24;
     return {kLoad, std::min(240, (each * (groups + 1) - kLoad) / groups / 8 * 8)};
@@ -213,7 +213,7 @@ class BulkBuilder {
       Ref outer = nodes_.add(first, number(row));
       if (shared) {
         outer = nodes_.add(outer, nodes_.scale(rank(), rows));
-        copy.to_step = {rows, 0};
+        copy.step_by_rank = {rows, 0};
       }
       copy.from.push_back(along_k ? outer : at(k));
       copy.from.push_back(along_k ? at(k) : outer);
@@ -244,7 +244,7 @@ class BulkBuilder {
     const Ref fresh = nodes_.is_zero(at(k));
     body.push_back({over_k(k, {{tile::Wait{0}},
                                {tile::Multiply{0, 0, 0, 1, of_group, fresh}},
-                               {tile::Release{0, fresh}}})});
+                               {tile::Advance{0, fresh}}})});
     body.push_back({tile::Drain{0}});
     tile::Store store{.sums = 0,
                       .row = nodes_.add(at(where.m_first), of_group),

@@ -124,7 +124,7 @@ void repair_wgmma_bulk(Schedule& s, const Contraction& c) {
   s.wm = 64;
   s.wn = s.bn;
   s.split_k = s.tail = 1;
-  // Halves of B for each block of a cluster; as many rows of tiles as it has blocks.
+  // Two blocks need 64 columns of B each at least, and two rows of tiles.
   if (s.bn < 128 || c.m_size <= s.bm) s.cluster = 1;
 }
 
@@ -157,6 +157,7 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
     default:
       repair_mma(s, c);
   }
+  if (s.pipe != Pipe::kWgmmaBulk) s.cluster = 1;
   // Slices of a tile at least, and their sums in what any device has to spare.
   const double sums = static_cast<double>(c.batch_size) * c.m_size * c.n_size *
                       static_cast<double>(size_of(c.total_type));

@@ -77,6 +77,9 @@ TEST(LaunchPlan, TensorMaps) {
   auto beyond = nlohmann::json(*concrete);
   beyond["launches"][0]["args"][0]["shape"] = {9, 8};
   EXPECT_FALSE(concrete_program_from_json(beyond).has_value());
+  auto swizzled = nlohmann::json(*concrete);
+  swizzled["launches"][0]["args"][0]["swizzle"] = 100;
+  EXPECT_FALSE(concrete_program_from_json(swizzled).has_value());
 }
 
 TEST(LaunchPlan, MistakesInTensorMaps) {
@@ -106,6 +109,7 @@ TEST(LaunchPlan, MistakesInTensorMaps) {
   EXPECT_TRUE(mistake(R"({"tensor_map": "x", "shape": [4, 6], "box": [4, 4]})")
                   .contains("stride of 24 B in dimension 1 (a multiple of 16"));
   EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": ["N*8"]})").contains("box of 512"));
+  EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": [4294967300]})").contains("(1 to 256)"));
   EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": [64], "swizzle": 128})")
                   .contains("a swizzle of 128 B takes at most 128"));
   EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": ["M"]})").contains("unknown name 'M'"));

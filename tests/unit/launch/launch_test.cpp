@@ -263,6 +263,20 @@ TEST_F(Launch, WhatAPlanNamesLiesInIt) {
   refused([](PlanLaunch& l) { l.pointers[0].offset = 13; });
   refused([](PlanLaunch& l) { l.pointers[0].scratch_offset = 512; });
   refused([](PlanLaunch& l) { l.pointers[1].buffer = 2; });
+  const auto with_map = [&](auto change) {
+    refused([&](PlanLaunch& l) {
+      l.parameters.resize(192);
+      PlanTensorMap map{{.offset = 64, .buffer = 1}, {}};
+      map.spec.rank = 1;
+      change(map);
+      l.tensor_maps.push_back(map);
+    });
+  };
+  with_map([](PlanTensorMap& map) { map.spec.rank = 0; });
+  with_map([](PlanTensorMap& map) { map.spec.rank = 6; });
+  with_map([](PlanTensorMap& map) { map.place.buffer = 2; });
+  with_map([](PlanTensorMap& map) { map.place.offset = 65; });
+  with_map([](PlanTensorMap& map) { map.place = {64, kPlanScratch, 512}; });
   refused([](PlanLaunch& l) { l.parameters.resize(4097); });
   refused([](PlanLaunch& l) { l.parameters.resize(7); });
 }

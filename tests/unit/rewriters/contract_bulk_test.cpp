@@ -69,6 +69,29 @@ TEST(ContractBulk, ClustersShareTheirTilesOfB) {
   }
 }
 
+/// One multiprocessor, or an unknown number: a cluster all the same.
+TEST(ContractBulk, OneClusterIsTheLeast) {
+  Product product({.m = 136, .n = 128, .k = 64, .type = ScalarType::kF16});
+  product.context.target.sm_count = 1;
+  Choice choice = bulk("64", "128", "2");
+  choice["cluster"] = "2";
+  product.check(*kContract, choice, 1e-5);
+}
+
+/// A buffer may be called as the kernel calls something of its own.
+TEST(ContractBulk, BuffersOfAnyName) {
+  for (const char* name : {"row", "m", "sums", "map_a"}) {
+    SCOPED_TRACE(name);
+    Product product(
+        {.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16}, {}, [&](Product& p, lift::Ref sum) {
+          p.buffer(name, ScalarType::kF16, 64, Role::kIn);
+          const lift::Ref of_row = p.nodes.load(name, ScalarType::kF16, p.nodes.index(p.i));
+          return p.nodes.op("+", ScalarType::kF32, {sum, p.nodes.cast(of_row, ScalarType::kF32)});
+        });
+    product.check(*kContract, bulk("64", "64"), 1e-5);
+  }
+}
+
 /// Each block does several tiles, of which not all have as many rows of tiles to go through.
 TEST(ContractBulk, TileAfterTile) {
   for (const char* group : {"1", "4", "8"}) {

@@ -231,12 +231,52 @@ TEST_F(TileProgram, ClustersDivideTheirCopies) {
   p.cluster = 1;
   EXPECT_EQ(refusal(p), "tile program: a copy of 'B' is for a cluster, which there is not");
   p = program(false, 2);
-  std::get<BulkCopy>(round(p, 0)[2].is).to_step.clear();
+  std::get<BulkCopy>(round(p, 0)[2].is).step_by_rank.clear();
   EXPECT_EQ(refusal(p),
             "tile program: ring 'tiles' is committed with 12288 of 16384 elements copied");
   p = program(false, 2);
   p.grid = 3;
   EXPECT_EQ(refusal(p), "tile program: clusters of 2 blocks; 1 to 8 that divide the grid of 3");
+  p.grid = 0;
+  EXPECT_EQ(refusal(p), "tile program: clusters of 2 blocks; 1 to 8 that divide the grid of 0");
+}
+
+TEST_F(TileProgram, EachPartOfATileIsCopiedOnce) {
+  Program p = program();
+  auto& body = round(p, 0);
+  ASSERT_EQ(body.size(), 5U) << "acquire, three boxes, commit";
+  std::get<BulkCopy>(body[3].is).to = {0, 0};
+  EXPECT_EQ(refusal(p), "tile program: a part of 'tile_b' is copied twice");
+  std::get<BulkCopy>(body[3].is).to = {-64, 0};
+  EXPECT_EQ(refusal(p), "tile program: copy of 'B' to 'tile_b': its place is no place in the tile");
+  std::get<BulkCopy>(body[3].is).tile = 2;
+  EXPECT_EQ(refusal(p), "tile program: a copy of what is not there");
+  p = program();
+  p.rings[0].tiles[0].layout = Layout({{}, {{64, 1}}});
+  EXPECT_EQ(refusal(p), "tile program: tile 'tile_a' has 2 dimensions; it must have 2, none empty");
+}
+
+TEST_F(TileProgram, StagesAreReadBeforeTheyAreLeft) {
+  Program p = program();
+  std::erase_if(round(p, 1),
+                [](const Operation& one) { return std::holds_alternative<Multiply>(one.is); });
+  EXPECT_EQ(refusal(p),
+            "tile program: ring 'tiles' is advanced where no stage of it was multiplied");
+  p = program();
+  std::get<Advance>(round(p, 1)[2].is).nothing_before = nullptr;
+  EXPECT_EQ(
+      refusal(p),
+      "tile program: ring 'tiles' is advanced without a word on when there is no stage before");
+  p = program();
+  p.roles[1].warp_groups = 4;
+  for (Role& role : p.roles) role.registers = 0;
+  p.sums[0].columns = 128;
+  EXPECT_TRUE(refusal(p).contains("registers of sums do not fit") ||
+              refusal(p).contains("multiplies rows that 'tile_a' may not have"))
+      << refusal(p);
+  p = program();
+  std::get<Multiply>(round(p, 1)[1].is).a_row = p.nodes->integer(128);
+  EXPECT_EQ(refusal(p), "tile program: role 'math' multiplies rows that 'tile_a' may not have");
 }
 
 TEST_F(TileProgram, RegistersAndSharedMemoryEnd) {
@@ -245,13 +285,13 @@ TEST_F(TileProgram, RegistersAndSharedMemoryEnd) {
   EXPECT_EQ(refusal(p), "tile program: 262272 bytes of shared memory; a block has 232448");
   p = program();
   p.roles[1].registers = 248;
-  EXPECT_TRUE(refusal(p).contains("takes registers that no other gives")) << refusal(p);
+  EXPECT_EQ(refusal(p), "tile program: the roles have 66560 registers; there are 64512");
   p = program();
   p.roles[1].registers = 88;
   EXPECT_EQ(refusal(p), "tile program: 64 registers of sums do not fit role 'math', which has 88");
   p = program();
   EXPECT_EQ(refusal(p, {.compute_capability = 80}),
-            "tile program: bulk copies and wgmma are for sm_90, not sm_80");
+            "tile program: what is printed here is for sm_90, not sm_80");
 }
 
 TEST_F(TileProgram, IsPrintedAsAPersonWouldKeepIt) {
