@@ -187,7 +187,13 @@ std::string CppWriter::includes(bool with_reference) const {
   for (const Part& part : plan_.candidates) add_of(part);
   if (with_reference) add_of(plan_.reference);
   std::string text;
-  for (const std::string& header : headers) text += fmt::format("#include {}\n", header);
+  for (const std::string& header : headers) {
+    const std::string line = fmt::format("#include {}\n", header);
+    // It has parameters called N.
+    text += header == "<cuda.h>"
+                ? "#pragma push_macro(\"N\")\n#undef N\n" + line + "#pragma pop_macro(\"N\")\n"
+                : line;
+  }
   return text;
 }
 
