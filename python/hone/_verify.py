@@ -93,14 +93,17 @@ def answers(
     module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any
 ) -> Tuple[List[Any], List[Any]]:
     """(PyTorch's leaves, the truth's leaves): the module's results as it is, and in f64 where it runs
-    in f64, rounded to the results' types. The module itself is not changed."""
+    in f64, rounded to the results' types. Both draw the same random numbers. The module itself is not
+    changed."""
 
     def widened(x: Any) -> Any:
         return x.double() if isinstance(x, torch.Tensor) and x.dtype.is_floating_point else x
 
     with torch.no_grad(), exact_f32():
         given = copy.deepcopy((args, kwargs))
-        own = pytree.tree_leaves(copy.deepcopy(module)(*given[0], **given[1]))
+        devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+        with torch.random.fork_rng(devices):
+            own = pytree.tree_leaves(copy.deepcopy(module)(*given[0], **given[1]))
         try:
             wide = copy.deepcopy(module).double()
             given = pytree.tree_map(widened, copy.deepcopy((args, kwargs)))
