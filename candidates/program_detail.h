@@ -18,6 +18,11 @@ inline constexpr std::string_view kScalarTypeNames =
     "f32, f64, f16, bf16, i32, i64, i8, u8, u32, u64, bool";
 inline constexpr std::string_view kRoleNames = "in, out, inout, scratch";
 
+/// Of a tensor map [B].
+[[nodiscard]] inline bool is_swizzle(std::int64_t bytes) {
+  return bytes == 0 || bytes == 32 || bytes == 64 || bytes == 128;
+}
+
 /// instantiate() with the place apart; the path has no "$." in front.
 [[nodiscard]] std::expected<ConcreteProgram, JsonError> instantiate_placed(const Program& program,
                                                                            const Bindings& sizes);

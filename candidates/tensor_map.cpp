@@ -47,10 +47,6 @@ TensorMapSpec::Type spec_type(ScalarType type) {
   }
 }
 
-bool is_swizzle(std::int64_t bytes) {
-  return bytes == 0 || bytes == 32 || bytes == 64 || bytes == 128;
-}
-
 TensorMapSpec::Swizzle spec_swizzle(int bytes) {
   switch (bytes) {
     case 32:

@@ -34,10 +34,9 @@ struct TensorMapSpec {
   Fill fill = Fill::kZero;
 };
 
-/// The type under which TMA copies a buffer. Copies do not change bits.
+/// As which a buffer of this type is copied: its bits stay.
 [[nodiscard]] TensorMapSpec::Type spec_type(ScalarType type);
-[[nodiscard]] bool is_swizzle(std::int64_t bytes);             ///< 0, 32, 64 or 128
-[[nodiscard]] TensorMapSpec::Swizzle spec_swizzle(int bytes);  ///< of such a number
+[[nodiscard]] TensorMapSpec::Swizzle spec_swizzle(int bytes);  ///< of 0, 32, 64, 128
 [[nodiscard]] int element_bytes(TensorMapSpec::Type type);
 
 /// What the driver would refuse, whatever the address: "a stride of 24 B …". Empty: nothing.
