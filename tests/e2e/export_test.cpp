@@ -134,6 +134,7 @@ constexpr const char* kTensorMap = R"CU(/* hone {
 #include <cuda.h>
 __global__ void __launch_bounds__(128) evens(const __grid_constant__ CUtensorMap x,
                                              const __grid_constant__ CUtensorMap y, float factor) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   __shared__ alignas(1024) float from[16 * 32];
   __shared__ alignas(128) float to[16 * 32];
   __shared__ alignas(8) unsigned long long full;
@@ -173,6 +174,7 @@ __global__ void __launch_bounds__(128) evens(const __grid_constant__ CUtensorMap
     asm volatile("cp.async.bulk.commit_group;");
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   }
+#endif
 }
 )CU";
 
