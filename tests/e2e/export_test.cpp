@@ -255,6 +255,16 @@ class ExportForms : public Export, public ::testing::WithParamInterface<const ch
             const auto first = [](const auto& values, int count) {
               return nlohmann::json(std::vector(values.begin(), values.begin() + count));
             };
+            // As the driver without a GPU writes them.
+            const auto& encoded = launch["args"][a]["encoded"];
+            EXPECT_EQ(encoded[0], 0x7000);
+            EXPECT_EQ(encoded[1], static_cast<std::uint64_t>(spec.type) << 32 |
+                                      static_cast<std::uint64_t>(spec.swizzle));
+            EXPECT_EQ(encoded[2], spec.rank);
+            for (std::size_t d = 0; d < static_cast<std::size_t>(spec.rank); ++d) {
+              EXPECT_EQ(encoded[3 + d], spec.sizes[d] << 32 | spec.box[d]);
+              if (d > 0) EXPECT_EQ(encoded[8 + d], spec.strides[d - 1]);
+            }
             EXPECT_EQ(launch["args"][a]["tensor_map"], map->buffer);
             EXPECT_EQ(launch["args"][a]["numbers"],
                       nlohmann::json({static_cast<int>(spec.type), first(spec.sizes, spec.rank),
@@ -332,7 +342,8 @@ TEST_P(ExportForms, JsonPlanAndPythonSayWhatRuns) {
     const auto compiled = run_process({python, "-W", "error", "-m", "py_compile", module});
     EXPECT_EQ(compiled.status, 0) << compiled.err;
     const auto run =
-        run_process({python, kSource + "/tests/e2e/fake_frameworks.py", module, sizes_file});
+        run_process({python, kSource + "/tests/e2e/fake_frameworks.py", module, sizes_file,
+                     std::string(HONE_BIN_DIR) + "/../fakes/libcuda.so.1"});
     ASSERT_EQ(run.status, 0) << run.err;
     expect_plans(run.json(), *task, sizes, json["candidates"][0]["program"]);
   }

@@ -1,8 +1,11 @@
 """Stands in for torch, cupy and numpy where an exported module is imported and asked what it would
-launch: tests/e2e/export_test.cpp. Usage: fake_frameworks.py MODULE.py SIZES.json"""
+launch: tests/e2e/export_test.cpp. Tensor maps are encoded by the driver without a GPU (tests/fakes).
+Usage: fake_frameworks.py MODULE.py SIZES.json LIBCUDA"""
 
+import ctypes
 import importlib.util
 import json
+import struct
 import sys
 import types
 
@@ -77,7 +80,8 @@ def argument(value):
     if isinstance(value, module._Buffer):
         return {"buffer": int(value)}
     if isinstance(value, module._TensorMap):
-        return {"tensor_map": value.buffer, "numbers": value._numbers}
+        encoded = struct.unpack("<16Q", value.encoded(0x7000))
+        return {"tensor_map": value.buffer, "numbers": value._numbers, "encoded": encoded}
     return value
 
 
@@ -100,6 +104,8 @@ def plan(program, sizes):
 
 if __name__ == "__main__":
     module = load(sys.argv[1])
+    driver = ctypes.CDLL(sys.argv[3])
+    ctypes.CDLL = lambda _: driver
     with open(sys.argv[2]) as file:
         other = json.load(file)
     made_for = tuple(value for _, value in module._SIZES)
