@@ -73,34 +73,6 @@ std::string own_names(const Part& part) {
              part.prefix);
 }
 
-/// Declares and encodes `name`; the extents are C++ expressions, outermost first, strides in
-/// elements.
-std::string tensor_map_text(const std::string& name, const std::string& address, ScalarType type,
-                            int swizzle, const std::vector<std::string>& shape,
-                            const std::vector<std::string>& strides,
-                            const std::vector<std::string>& box) {
-  const auto list = [](const std::vector<std::string>& values, const char* to,
-                       const std::string& factor) {
-    std::vector<std::string> reversed;
-    for (std::size_t i = values.size(); i-- > 0;)
-      reversed.push_back(fmt::format("static_cast<{}>({}{})", to, values[i], factor));
-    return fmt::format("{{{}}}", fmt::join(reversed, ", "));
-  };
-  // In the order of TensorMapSpec::Type.
-  constexpr std::string_view kTypes[] = {"UINT8", "UINT16",  "UINT32",  "INT32",   "UINT64",
-                                         "INT64", "FLOAT16", "FLOAT32", "FLOAT64", "BFLOAT16"};
-  return fmt::format(
-      "  hone_tensor_map {0};\n"
-      "  if (cudaError_t hone_error = {0}.encode({1}, CU_TENSOR_MAP_DATA_TYPE_{2}, "
-      "CU_TENSOR_MAP_SWIZZLE_{3}, "
-      "{{{4}, {5}, {6}, {7}}})) return hone_error;\n",
-      name, address, kTypes[static_cast<std::size_t>(spec_type(type))],
-      swizzle == 0 ? "NONE" : fmt::format("{}B", swizzle), shape.size(),
-      list(shape, "cuuint64_t", ""),
-      list(strides, "cuuint64_t", fmt::format(" * {}", size_of(type))),
-      list(box, "cuuint32_t", ""));
-}
-
 /// cudaFuncGetAttributes() shows by it which code the file was compiled to.
 std::string code_test(const Part& part, const std::string& condition) {
   return fmt::format(
@@ -144,6 +116,32 @@ std::string launch_functions(const Part& part) {
 }
 
 }  // namespace
+
+std::string tensor_map_text(const std::string& name, const std::string& address, ScalarType type,
+                            int swizzle, const std::vector<std::string>& shape,
+                            const std::vector<std::string>& strides,
+                            const std::vector<std::string>& box) {
+  const auto list = [](const std::vector<std::string>& values, const char* to,
+                       const std::string& factor) {
+    std::vector<std::string> reversed;
+    for (std::size_t i = values.size(); i-- > 0;)
+      reversed.push_back(fmt::format("static_cast<{}>({}{})", to, values[i], factor));
+    return fmt::format("{{{}}}", fmt::join(reversed, ", "));
+  };
+  // In the order of TensorMapSpec::Type.
+  constexpr std::string_view kTypes[] = {"UINT8", "UINT16",  "UINT32",  "INT32",   "UINT64",
+                                         "INT64", "FLOAT16", "FLOAT32", "FLOAT64", "BFLOAT16"};
+  return fmt::format(
+      "  hone_tensor_map {0};\n"
+      "  if (cudaError_t hone_error = {0}.encode({1}, CU_TENSOR_MAP_DATA_TYPE_{2}, "
+      "CU_TENSOR_MAP_SWIZZLE_{3}, "
+      "{{{4}, {5}, {6}, {7}}})) return hone_error;\n",
+      name, address, kTypes[static_cast<std::size_t>(spec_type(type))],
+      swizzle == 0 ? "NONE" : fmt::format("{}B", swizzle), shape.size(),
+      list(shape, "cuuint64_t", ""),
+      list(strides, "cuuint64_t", fmt::format(" * {}", size_of(type))),
+      list(box, "cuuint32_t", ""));
+}
 
 CppWriter::CppWriter(const Plan& plan) : plan_(plan) {
   Names names(Names::Language::kCpp);

@@ -10,6 +10,14 @@
 
 namespace hone::exporting {
 
+/// Declares and encodes a hone_tensor_map `name` (kCppTensorMaps), in a function that returns an
+/// error or an int; the extents are C++ expressions, outermost first, strides in elements.
+[[nodiscard]] std::string tensor_map_text(const std::string& name, const std::string& address,
+                                          ScalarType type, int swizzle,
+                                          const std::vector<std::string>& shape,
+                                          const std::vector<std::string>& strides,
+                                          const std::vector<std::string>& box);
+
 class CppWriter {
  public:
   explicit CppWriter(const Plan& plan);

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "candidates/export/cpp.h"
+#include "candidates/export/cpp_support.h"
 #include "rewriters/generators/contract/contract.h"
 #include "tests/unit/rewriters/generator_harness.h"
 
@@ -37,6 +39,7 @@ int main() {
   cudaMalloc(&A, m * k * sizeof *A); cudaMalloc(&B, k * n * sizeof *B); cudaMalloc(&C, m * n * sizeof *C);
   cudaMalloc(&partial, $scratch + 16);
   fill<<<1024, 256>>>(A, m * k, 1); fill<<<1024, 256>>>(B, k * n, 2);
+  $views
   const auto once = [&] { $launches };
   $attributes
   once();
@@ -119,10 +122,22 @@ int main_of(int count, char** args) {
                  kernel.resources.registers, kernel.resources.spill_bytes);
   }
 
-  std::string launches, attributes;
+  std::string launches, attributes, maps;
   for (const GeneratedLaunch& launch : generated->launches) {
     const auto grid = launch.grid;
     std::string list;
+    for (const GeneratedTensorMap& map : launch.tensor_maps) {
+      const auto texts = [](const std::vector<std::int64_t>& numbers) {
+        std::vector<std::string> out;
+        for (const std::int64_t value : numbers) out.push_back(std::to_string(value));
+        return out;
+      };
+      const std::string name = fmt::format("map_{}", map.buffer);
+      maps +=
+          exporting::tensor_map_text(name, map.buffer, type, map.map.swizzle, texts(map.map.shape),
+                                     texts(map.map.strides), texts(map.map.box));
+      list += (list.empty() ? "" : ", ") + name;
+    }
     for (const std::string& arg : launch.args)
       list += (list.empty() ? "" : ", ") + (arg == "g_partial" ? "partial" : arg);
     launches +=
@@ -137,7 +152,9 @@ int main_of(int count, char** args) {
     scratch = static_cast<std::int64_t>(size_of(buffer.type));
     for (const Expr& size : buffer.shape) scratch *= *size.eval({});
   }
-  std::string text = NestCase::source_of(*generated) + kMain;
+  std::string text = NestCase::source_of(*generated);
+  if (!maps.empty()) text += "#include <cstring>\n" + std::string(exporting::kCppTensorMaps);
+  text += kMain;
   for (const auto& [name, value] : std::initializer_list<std::pair<std::string, std::string>>{
            {"$m", fmt::format("{}", m)},
            {"$n", fmt::format("{}", n)},
@@ -147,6 +164,7 @@ int main_of(int count, char** args) {
            {"$scratch", fmt::format("{}LL", scratch)},
            {"$launches", launches},
            {"$attributes", attributes},
+           {"$views", maps},
            {"$title", to_string(step)},
            {"$a", a_transposed ? "l * m + i" : "i * k + l"},
            {"$b", b_transposed ? "j * k + l" : "l * n + j"}}) {
