@@ -7,8 +7,10 @@
 
 #include "rewriters/generators/emit.h"
 #include "rewriters/generators/print_value.h"
+#include "rewriters/generators/products.h"
 #include "rewriters/generators/text.h"
 #include "rewriters/generators/warpgroup.h"
+#include "rewriters/tile/helpers.h"
 #include "rewriters/tile/operands.h"
 #include "rewriters/tile/program.h"
 
@@ -22,111 +24,14 @@ using generators::Names;
 using generators::Printer;
 using generators::type_name;
 
-constexpr const char* kBarriers = R"(
-// Barriers in shared memory: a phase ends with the last arrival and the last byte that were announced.
-__device__ __forceinline__ unsigned $prefixshared_address(const void* at) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(at));
-}
-__device__ __forceinline__ void $prefixinit(unsigned long long* barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"($prefixshared_address(barrier)),
-               "r"(arrivals)
-               : "memory");
-}
-// Barriers that were made are there for the copies, too.
-__device__ __forceinline__ void $prefixinit_ends() {
-  asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
-}
-__device__ __forceinline__ void $prefixarrive(unsigned long long* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"($prefixshared_address(barrier))
-               : "memory");
-}
-__device__ __forceinline__ void $prefixexpect(unsigned long long* barrier, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                   $prefixshared_address(barrier)),
-               "r"(bytes)
-               : "memory");
-}
-// Until the phase of this parity has ended.
-__device__ __forceinline__ void $prefixwait_for(unsigned long long* barrier, unsigned parity) {
-  asm volatile(
-      "{\n.reg .pred ended;\nagain:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
-      "@!ended bra again;\n}" ::"r"($prefixshared_address(barrier)),
-      "r"(parity)
-      : "memory");
-}
-)";
-
-constexpr const char* kRegisters = R"(
-// Gives registers back, or takes what others gave.
-template <int kRegisters>
-__device__ __forceinline__ void $prefixgive_registers() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
-}
-template <int kRegisters>
-__device__ __forceinline__ void $prefixtake_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
-}
-)";
-
-constexpr const char* kCluster = R"(
-// All blocks of the cluster meet: what each wrote to its barriers before the others see.
-__device__ __forceinline__ void $prefixmeet() {
-  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
-}
-// Arrives at the barrier of that name in the block of this rank. Products have read what they read,
-// and nothing was written: no fence is needed, which would wait for outputs on their way.
-__device__ __forceinline__ void $prefixarrive_at(unsigned long long* barrier, int rank) {
-  asm volatile(
-      "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-      "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(
-          $prefixshared_address(barrier)),
-      "r"(rank)
-      : "memory");
-}
-)";
-
-/// `blocks` > 1: to each of them.
-std::string copy_function(int rank, int blocks, const std::string& prefix) {
-  std::string parameters, numbers, operands;
-  for (int d = 0; d < rank; ++d) {
-    parameters += fmt::format(", int at{}", d);
-    numbers += fmt::format("{}%{}", d == 0 ? "" : ", ", 3 + d);
-    operands += fmt::format(", \"r\"(at{})", d);
-  }
-  return filled(R"(
-// Starts the copy of a box$whom, whose bytes count at the barrier; at0 is along the innermost
-// dimension.
-__device__ __forceinline__ void $prefixcopy_box$suffix(void* to, const CUtensorMap& map,
-                                                unsigned long long* barrier$parameters) {
-  asm volatile(
-      "cp.async.bulk.tensor.$rankd.shared::cluster.global.mbarrier::complete_tx::bytes$multicast "
-      "[%0], [%1, {$numbers}], [%2]$mask;" ::"r"($prefixshared_address(to)),
-      "l"(&map), "r"($prefixshared_address(barrier))$operands$blocks
-      : "memory");
-}
-)",
-                {{"prefix", prefix},
-                 {"rank", std::to_string(rank)},
-                 {"parameters", parameters},
-                 {"numbers", numbers},
-                 {"operands", operands},
-                 {"whom", blocks == 1 ? "" : " to all blocks of the cluster"},
-                 {"suffix", blocks == 1 ? "" : "_for_all"},
-                 {"multicast", blocks == 1 ? "" : ".multicast::cluster"},
-                 {"mask", blocks == 1 ? "" : fmt::format(", %{}", 3 + rank)},
-                 {"blocks", blocks == 1 ? ""
-                                        : fmt::format(", \"h\"(static_cast<unsigned short>({}))",
-                                                      (1 << blocks) - 1)}});
-}
-
 /// What printing knows of a program.
 class ProgramPrinter {
  public:
   explicit ProgramPrinter(const Program& program) : p_(program), values_(*program.nodes) {
     // What the texts below call their own things.
-    for (const char* word : {"m", "n", "n_run", "j", "l", "odd", "half", "left", "right", "got0",
-                             "got1", "made", "store", "sum"})
+    for (const char* word : {"m",       "n",    "n_run", "j",    "l",     "odd", "half", "left",
+                             "right",   "got0", "got1",  "made", "store", "sum", "row",  "swizzle",
+                             "outputs", "here", "part",  "box",  "first", "at"})
       names_.take(word);
     for (const auto& parameter : p_.parameters)
       parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
@@ -152,6 +57,8 @@ class ProgramPrinter {
       for (const SharedTile& tile : ring.tiles)
         rings_.back().tiles.push_back(names_.fresh(tile.name));
     }
+    for (const Staging& staging : p_.stagings)
+      staging_names_.push_back(names_.fresh(staging.tile.name));
     for (const Sums& sums : p_.sums) sums_names_.push_back(names_.fresh(sums.name));
   }
 
@@ -227,6 +134,15 @@ class ProgramPrinter {
         offset += ring.stages * tile.bytes();
       }
     }
+    for (std::size_t s = 0; s < p_.stagings.size(); ++s) {
+      const auto& [groups, tile] = p_.stagings[s];
+      code.comment(fmt::format("Outputs on their way, {} x {} of each warp group, as {}.",
+                               tile.layout.extent(0), tile.layout.extent(1),
+                               tile.layout.describe()));
+      code.line(fmt::format("{0}* const {1} = reinterpret_cast<{0}*>({2}shared + {3});",
+                            type_name(tile.type), staging_names_[s], p_.prefix, offset));
+      offset += groups * tile.bytes();
+    }
     for (std::size_t r = 0; r < p_.rings.size(); ++r) {
       code.line(fmt::format(
           "unsigned long long* const {} = reinterpret_cast<unsigned long long*>({}shared + {});",
@@ -281,6 +197,16 @@ class ProgramPrinter {
     }
   }
 
+  static bool stages_outputs(const Body& body) {
+    for (const Operation& operation : body) {
+      if (const auto* store = std::get_if<Store>(&operation.is); store && store->staging >= 0)
+        return true;
+      if (const auto* loop = std::get_if<Loop>(&operation.is); loop && stages_outputs(loop->body))
+        return true;
+    }
+    return false;
+  }
+
   void role_text(const Role& role, int first_group, Code& code) {
     code.comment(fmt::format("Role '{}'.", role.name));
     const int each = p_.registers_at_launch(Limits().registers);
@@ -305,7 +231,12 @@ class ProgramPrinter {
       code.line(fmt::format("unsigned {} = 0;", rings_[r].parity));
     }
     if (role.warp_groups == 1) values_.indices[p_.group] = "0";
+    const bool staged = stages_outputs(role.body);
     body_text(role.body, code);
+    if (staged) {
+      code.comment("Shared memory is there until all is copied.");
+      code.line(fmt::format("if (threadIdx.x % 128 == 0) {}stores_wait();", p_.prefix));
+    }
     values_.indices[p_.group] = group_;
     if (role.one_thread) code.close();
   }
@@ -468,8 +399,8 @@ class ProgramPrinter {
     const bool together = store.contiguous >= width && !guarded;
     const Holes holes = {
         {"value", value},
-        {"element", values_.print_index(store.element)},
-        {"out", parameter_names_.at(store.buffer)},
+        {"element", store.staging >= 0 ? "" : values_.print_index(store.element)},
+        {"out", store.staging >= 0 ? "" : parameter_names_.at(store.buffer)},
         {"pack", fmt::format("{}pack<{}, {}>", p_.prefix, type_name(store.type), width)},
         {"width", std::to_string(width)},
         {"columns", std::to_string(store.columns)},
@@ -485,19 +416,113 @@ for (int j = 0; j < $width; ++j) {
     }
     Holes more = holes;
     more["column"] = generators::mentions(value, "n") ? "const int n = n_run + j;" : "";
+    more["done"] = store.staging >= 0 ? "return *reinterpret_cast<const unsigned*>(&made);"
+                                      : filled(
+                                            "const int n = n_run;\n"
+                                            "*reinterpret_cast<$pack*>(&$out[$element]) = made;",
+                                            holes);
     return filled(R"($pack made;
 #pragma unroll
 for (int j = 0; j < $width; ++j) {
   $column
   made.at[j] = $value;
 }
-const int n = n_run;
-*reinterpret_cast<$pack*>(&$out[$element]) = made;
+$done
 )",
                   more);
   }
 
+  /// Through shared memory, 64 columns at a time: the threads of a warp group write their outputs
+  /// there, then one of them starts the copy.
+  void staged_text(const Store& store, Code& code) {
+    const auto at = static_cast<std::size_t>(store.staging);
+    const SharedTile& tile = p_.stagings[at].tile;
+    const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
+    const View& view = p_.views[static_cast<std::size_t>(store.view)];
+    stores_.insert(2);
+    box_stores_.insert(static_cast<int>(view.shape.size()));
+    std::string others;
+    for (std::size_t d = view.shape.size() - 1; d-- > 0;) others += ", " + index(store.to[d]);
+    const std::int64_t slots = tile.layout.extent(1) / 64, box = 64 * 64;
+    const std::string slot = slots == 1 ? "here" : fmt::format("here + part % {} * {}", slots, box);
+    const std::string parts = filled(R"($prefixeach<$parts>([&](auto part) {
+  // Once the copy of before has read what is there.
+  if (threadIdx.x % 128 == 0) $prefixstores_have_read<$others_under_way>();
+  $prefixmeet_group();
+  $type* const box = $slot;
+  constexpr int first = part * 32;
+  $prefixeach<4>([&](auto l) {
+    constexpr int at = first + l * 8;
+    const int n = $column + first * 2 + l * 16 + lane % 4 * 2;
+    $prefixstore_matrices(&box[row * 64 + (l * 2 ^ swizzle) * 8],
+                          outputs(m, n, {$sums[at], $sums[at + 1]}),
+                          outputs(m + 8, n, {$sums[at + 2], $sums[at + 3]}),
+                          outputs(m, n + 8, {$sums[at + 4], $sums[at + 5]}),
+                          outputs(m + 8, n + 8, {$sums[at + 6], $sums[at + 7]}));
+  });
+  $prefixpublish();
+  $prefixmeet_group();
+  if (threadIdx.x % 128 == 0) {
+    $prefixstore_box($view, box, $inner + part * 64$outer);
+    $prefixstores_end();
+  }
+});
+)",
+                                     {{"prefix", p_.prefix},
+                                      {"parts", std::to_string(sums.columns / 64)},
+                                      {"others_under_way", std::to_string(slots - 1)},
+                                      {"type", std::string(type_name(tile.type))},
+                                      {"slot", slot},
+                                      {"column", index(store.column)},
+                                      {"sums", sums_names_[static_cast<std::size_t>(store.sums)]},
+                                      {"view", view_names_[static_cast<std::size_t>(store.view)]},
+                                      {"inner", index(store.to.back())},
+                                      {"outer", others}});
+    const std::string head = filled(R"(// Outputs (m, n_run) and its right neighbour.
+const auto outputs = [&](int m, int n_run, const $prefixpack<float, 2>& sum) -> unsigned {
+  $within$outputs
+};
+$type* const here = $staging$of_group;
+const int m = $row + warp * 16 + lane / 4;
+// Each lane says where half a row of 16 columns is: the eighths of a row's 128 bytes are swizzled.
+const int row = warp * 16 + lane % 16, swizzle = lane % 8 ^ lane / 16;
+)",
+                                    {{"prefix", p_.prefix},
+                                     {"within", within(store)},
+                                     {"outputs", outputs(store, 2)},
+                                     {"type", std::string(type_name(tile.type))},
+                                     {"staging", staging_names_[at]},
+                                     {"of_group", of_group(tile.bytes() / 2)},
+                                     {"row", index(store.row)}});
+    block(head + parts, code);
+  }
+  /// What lies beyond the output is not copied, and what it would be made of not read.
+  static std::string within(const Store& store) {
+    bool loads = false;
+    generators::for_each(store.value, [&](Ref node) {
+      loads |= node->kind == lift::Node::Kind::kLoad && node != store.sum;
+    });
+    return loads
+               ? fmt::format("if (m >= {} || n_run >= {}) return 0;\n  ", store.rows, store.columns)
+               : "";
+  }
+  std::string of_group(std::int64_t elements) {
+    const std::string group = values_.indices.at(p_.group);
+    return group == "0" ? "" : fmt::format(" + {} * {}", group, elements);
+  }
+
+  static void block(const std::string& lines, Code& code) {
+    code.open("");
+    for (std::size_t at = 0; at < lines.size();) {
+      const std::size_t end = std::min(lines.find('\n', at), lines.size());
+      code.line(lines.substr(at, end - at));
+      at = end + 1;
+    }
+    code.close();
+  }
+
   void text(const Store& store, Code& code) {
+    if (store.staging >= 0) return staged_text(store, code);
     const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
     const std::string& name = sums_names_[static_cast<std::size_t>(store.sums)];
     const int width =
@@ -541,34 +566,20 @@ $prefixeach<$eighths>([&](auto l) {
 });
 )",
                   holes);
-    code.open("");
-    for (std::size_t at = 0; at < all.size();) {
-      const std::size_t end = std::min(all.find('\n', at), all.size());
-      code.line(all.substr(at, end - at));
-      at = end + 1;
-    }
-    code.close();
+    block(all, code);
   }
 
   std::string helpers() {
-    const Holes holes = {{"prefix", p_.prefix}};
-    std::string text = filled(kBarriers, holes);
-    if (p_.cluster > 1) text += filled(kCluster, holes);
-    for (const auto& [rank, blocks] : copies_) text += copy_function(rank, blocks, p_.prefix);
     bool given = false;
     for (const Role& role : p_.roles) given |= role.registers > 0;
-    if (given) text += filled(kRegisters, holes);
+    std::string text = helpers_of({.cluster = p_.cluster > 1,
+                                   .registers = given,
+                                   .copies = copies_,
+                                   .stores = box_stores_,
+                                   .packs = !stores_.empty()},
+                                  p_.prefix);
     text += generators::warpgroup_helpers(p_.prefix);
     products(text);
-    if (!stores_.empty())
-      text += filled(R"(
-// kCount values that are stored at once.
-template <class T, int kCount>
-struct alignas(sizeof(T) * kCount) $prefixpack {
-  T at[kCount];
-};
-)",
-                     holes);
     return text;
   }
 
@@ -601,10 +612,11 @@ struct alignas(sizeof(T) * kCount) $prefixpack {
   Names names_;
   std::map<std::string, std::string> parameter_names_;
   std::string group_;
-  std::vector<std::string> view_names_, sums_names_;
+  std::vector<std::string> view_names_, sums_names_, staging_names_;
   std::vector<RingNames> rings_;
   std::set<int> sums_here_;               ///< of the role that is printed
   std::set<int> stores_;                  ///< widths
+  std::set<int> box_stores_;              ///< dimensions
   std::set<std::pair<int, int>> copies_;  ///< dimensions, and to how many blocks
 };
 

@@ -47,6 +47,13 @@ struct Ring {
   std::vector<SharedTile> tiles;
 };
 
+/// Where the sums of each warp group of a role stand as outputs before a bulk copy takes them to a
+/// tensor: one tile for each.
+struct Staging {
+  int warp_groups = 1;
+  SharedTile tile;  ///< 64 rows, and the columns that go together
+};
+
 /// Sums of a product, in the registers of each warp group of a role: 64 x columns, in f32.
 struct Sums {
   std::string name;
@@ -120,6 +127,10 @@ struct Store {
   ScalarType type = ScalarType::kF32;
   Ref sum = nullptr, value = nullptr, element = nullptr, guard = nullptr;
   int contiguous = 1;  ///< outputs side by side along a row, at a multiple of as many
+  /// Not -1: by this staging to this view. Copies go on by themselves, and clip what lies beyond
+  /// the tensor.
+  int staging = -1, view = -1;
+  std::vector<Ref> to;  ///< of the sums' first element in the view, outermost dimension first
 };
 
 struct Operation {
@@ -145,9 +156,11 @@ struct Program {
   SymbolId group = -1;    ///< the warp group's number in its role
   std::vector<View> views;
   std::vector<Ring> rings;
+  std::vector<Staging> stagings;
   std::vector<Sums> sums;
   std::vector<Role> roles;
-  /// Buffers that are read by values of Stores, and then those that are written: parameters.
+  /// Buffers that are read by values of Stores, and then those that are written but through views:
+  /// parameters.
   struct Parameter {
     std::string buffer;
     ScalarType type = ScalarType::kF32;
@@ -158,7 +171,7 @@ struct Program {
   [[nodiscard]] int threads() const;
   /// Of each thread before a role gives or takes any, where one block has all `registers`.
   [[nodiscard]] int registers_at_launch(int registers) const;
-  /// Tiles, each rounded up to 1024 bytes, then barriers.
+  /// Tiles of rings and stagings, each rounded up to 1024 bytes, then barriers.
   [[nodiscard]] std::int64_t shared_bytes() const;                 // [B]
   [[nodiscard]] std::int64_t stage_bytes(const Ring& ring) const;  // [B]
 };

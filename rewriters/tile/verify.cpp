@@ -262,6 +262,40 @@ class Verifier {
     if (multiplying_.contains(store.sums))
       refuse("sums are stored while products are on their way");
     if (store.contiguous < 1) refuse("a store of no elements");
+    if (store.staging >= 0) check_staged(store);
+  }
+
+  /// A warp group writes its tile as wgmma would read it, which is how bulk copies of boxes of 64
+  /// by 64 see it, too.
+  void check_staged(const Store& store) {
+    if (!is_place(store.staging, program_.stagings.size()) ||
+        !is_place(store.view, program_.views.size()) || !is_place(store.sums, program_.sums.size()))
+      return refuse("a store by what is not there");
+    const auto& [warp_groups, tile] = program_.stagings[static_cast<std::size_t>(store.staging)];
+    const View& view = program_.views[static_cast<std::size_t>(store.view)];
+    const int columns = program_.sums[static_cast<std::size_t>(store.sums)].columns;
+    const auto name = fmt::format("'{}'", tile.name);
+    if (tile.type != store.type || size_of(store.type) != 2)
+      return refuse(fmt::format("{} holds {} for outputs of {}; both must be the same 16 bits",
+                                name, to_string(tile.type), to_string(store.type)));
+    const std::int64_t staged = tile.layout.rank() == 2 ? tile.layout.extent(1) : 0;
+    if (staged % 64 != 0 || staged == 0 || columns % staged != 0 ||
+        tile.layout != wgmma_operand(64, staged, true))
+      return refuse(
+          fmt::format("{} does not lie as its copies read it: {}", name, tile.layout.describe()));
+    if (store.contiguous < 2 || store.guard == nullptr || !store.guard->is_constant() ||
+        store.guard->constant == 0)
+      return refuse(fmt::format("outputs by {} that are not all there, side by side", name));
+    const std::size_t rank = view.shape.size();
+    if (view.buffer != store.buffer || rank < 2 || store.to.size() != rank ||
+        view.shape[rank - 2] != store.rows || view.shape[rank - 1] != store.columns ||
+        view.box[rank - 2] != 64 || view.box[rank - 1] != 64)
+      return refuse(fmt::format("{} goes to a view of other rows and columns", name));
+    if (const std::string why = copy_mistake(view, tile, {0, 0}); !why.empty())
+      return refuse(fmt::format("copy of {} to '{}': {}", name, view.buffer, why));
+    const auto [user, fresh] = staging_users_.try_emplace(store.staging, role_->name);
+    if (role_->warp_groups > warp_groups || (!fresh && user->second != role_->name))
+      return refuse(fmt::format("{} is for {} warp groups of one role", name, warp_groups));
   }
 
   const Program& program_;
@@ -274,6 +308,7 @@ class Verifier {
       products_;  ///< of each sums: type, orientations
   std::map<int, std::set<std::string>> producers_;
   std::set<int> consumers_;
+  std::map<int, std::string> staging_users_;
   std::string why_;
 };
 
@@ -307,6 +342,7 @@ std::int64_t Program::shared_bytes() const {
     for (const SharedTile& tile : ring.tiles) bytes += ring.stages * tile.bytes();
     bytes += ring.stages * 16;
   }
+  for (const Staging& staging : stagings) bytes += staging.warp_groups * staging.tile.bytes();
   return bytes;
 }
 

@@ -1,6 +1,7 @@
 // One kernel of generate-contract as a program that times itself, by hand where there is a GPU:
 //
 //   contract_variant 4096 4096 4096 f32 NN tf32x3 pipe=fma bm=128 > v.cu   (the rest: the start)
+//   contract_variant 4096 4096 4096 bf16 NN reassociate start=2 > v.cu     (the third first guess)
 //   nvcc -std=c++20 -O3 -gencode=arch=compute_90a,code=sm_90a v.cu -o v && ./v
 //
 // Says on stderr what ptxas says of its registers.
@@ -111,6 +112,14 @@ int main_of(int count, char** args) {
   for (int x = 7; x < count; ++x) {
     const std::string text = args[x];
     choice[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+  }
+  if (const auto start = choice.extract("start")) {
+    const auto number = static_cast<std::size_t>(std::atoi(start.mapped().c_str()));
+    if (number >= offer->starts.size())
+      return std::fprintf(stderr, "there are %zu starts\n", offer->starts.size()), 1;
+    for (std::size_t p = 0; p < offer->parameters.size(); ++p)
+      choice.try_emplace(offer->parameters[p].name,
+                         to_string(offer->parameters[p].domain[offer->starts[number][p]]));
   }
   const Step step = NestCase::step_at(*offer, choice);
   const auto generated = generator->generate(nest.goal(), step, "g_");

@@ -71,6 +71,38 @@ std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, 
   return view;
 }
 
+/// Outputs as bulk copies write them, in boxes of 64 x 64; empty: not so.
+std::optional<tile::View> output_view(const Contraction& c) {
+  const lift::Nest& nest = *c.nest;
+  const Ref element = c.element;
+  if (size_of(nest.type) != 2 || c.contiguous_n < 2 || !c.guard->is_constant() ||
+      c.guard->constant == 0 || element->kind != Node::Kind::kSum || element->constant != 0)
+    return std::nullopt;
+  std::int64_t batch = 0, m = 0, n = 0;
+  for (const Term& term : element->terms) {
+    if (term.atom->kind != Node::Kind::kIndex || term.coefficient < 0) return std::nullopt;
+    std::int64_t& stride = term.atom->symbol == c.batch ? batch : term.atom->symbol == c.m ? m : n;
+    if (&stride == &n && term.atom->symbol != c.n) return std::nullopt;
+    stride = term.coefficient;
+  }
+  if (n != 1 || c.m_size < 2) return std::nullopt;
+  tile::View view{.name = "map_c",
+                  .buffer = nest.buffer,
+                  .type = nest.type,
+                  .shape = {c.m_size, c.n_size},
+                  .strides = {m},
+                  .box = {64, 64},
+                  .swizzle = 128};
+  if (c.batch_size > 1) {
+    view.shape.insert(view.shape.begin(), c.batch_size);
+    view.strides.insert(view.strides.begin(), batch);
+    view.box.insert(view.box.begin(), 1);
+  }
+  const ConcreteTensorMap map{0, view.shape, view.strides, view.box, view.swizzle};
+  if (!mistake_in(spec_of(map, view.type, 0)).empty()) return std::nullopt;
+  return view;
+}
+
 /// What the two roles have in common: which tile of the output is next.
 struct Place {
   SymbolId batch = -1, m_first = -1, n_first = -1;
@@ -108,6 +140,7 @@ class BulkBuilder {
     };
     program_.rings = {
         {"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm), tile_of("tile_b", c_.b, s_.bn)}}};
+    stage_outputs();
     parameters();
     const auto [load_registers, math_registers] = registers();
     program_.roles = {
@@ -130,12 +163,29 @@ class BulkBuilder {
     return {kLoad, std::min(240, (each * (groups + 1) - kLoad) / groups / 8 * 8)};
   }
 
-  /// Buffers that the output's value reads, and the output.
+  /// Where shared memory is left for it, outputs are copied in bulk, as many columns at a time as
+  /// fit.
+  void stage_outputs() {
+    const auto view = output_view(c_);
+    for (int columns = s_.bn; view && columns >= 64; columns /= 2) {
+      const tile::Staging staging{
+          s_.bm / 64, {"staged", c_.nest->type, tile::wgmma_operand(64, columns, true)}};
+      if (program_.shared_bytes() + staging.warp_groups * staging.tile.bytes() >
+          shared_limit(goal_))
+        continue;
+      program_.stagings = {staging};
+      program_.views.push_back(*view);
+      return;
+    }
+  }
+
+  /// Buffers that the output's value reads, and the output where it is written by threads.
   void parameters() {
     for (const std::string& name : read_by_value())
       if (name != c_.nest->buffer)
         program_.parameters.push_back({name, goal_.buffer(name)->type, false});
-    program_.parameters.push_back({c_.nest->buffer, c_.nest->type, true});
+    if (program_.stagings.empty())
+      program_.parameters.push_back({c_.nest->buffer, c_.nest->type, true});
   }
 
   [[nodiscard]] std::vector<std::string> read_by_value() const {
@@ -262,6 +312,12 @@ class BulkBuilder {
     store.value = nodes_.substitute(c_.value, batch);
     store.element = nodes_.substitute(c_.element, batch);
     store.guard = nodes_.substitute(c_.guard, batch);
+    if (!program_.stagings.empty()) {
+      store.staging = 0;
+      store.view = 2;
+      store.to = {store.row, store.column};
+      if (program_.views[2].shape.size() == 3) store.to.insert(store.to.begin(), at(where.batch));
+    }
     body.push_back({std::move(store)});
     return over_tiles(tile, std::move(body));
   }
@@ -291,8 +347,8 @@ Result<Generated> generate_bulk(const Contraction& c, const Schedule& s, const G
                                 const std::string& prefix) {
   const tile::Program program = bulk_program(c, s, goal, prefix);
   tile::Limits limits;
+  limits.shared_bytes = shared_limit(goal);
   if (goal.context != nullptr) {
-    limits.shared_bytes = goal.context->target.shared_per_block_optin;
     limits.compute_capability = goal.context->target.compute_capability;
   }
   if (auto ok = tile::verify(program, limits); !ok) return std::unexpected(ok.error());

@@ -32,10 +32,6 @@ int power_below(std::int64_t value) {
   return power;
 }
 
-std::int64_t shared_limit(const Goal& goal) {
-  return goal.context == nullptr ? 227 * 1024 : goal.context->target.shared_per_block_optin;
-}
-
 MathLevel allowed_math(const Goal& goal) {
   const bool known = goal.context != nullptr && goal.context->task != nullptr;
   return known ? goal.context->task->math : MathLevel::kReassociate;
@@ -236,6 +232,10 @@ int tiles_of_run(const Schedule& s) {
   return std::max(1, terms / s.bk);
 }
 
+std::int64_t shared_limit(const Goal& goal) {
+  return goal.context == nullptr ? 227 * 1024 : goal.context->target.shared_per_block_optin;
+}
+
 int sm_count(const Goal& goal) {
   return goal.context == nullptr ? 132 : std::max(1, goal.context->target.sm_count);
 }
@@ -381,8 +381,9 @@ double rate_of(Pipe pipe, ScalarType type) {
     case Pipe::kBf16:
       return 500;
     case Pipe::kWgmma:
-    case Pipe::kWgmmaBulk:
       return 1600;
+    case Pipe::kWgmmaBulk:
+      return 1900;
     case Pipe::kWgmmaBf16:
       return 900;
     case Pipe::kWgmmaTf32x3:
@@ -394,7 +395,9 @@ double rate_of(Pipe pipe, ScalarType type) {
 /// Of a schedule, in cycles: waves of blocks, each bound by its multiplying or by what it reads,
 /// and blocks that are alone on their SM start and finish while nothing multiplies.
 double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
-  constexpr double kReadRate = 40, kWriteRate = 20;  // of one SM, when all do [B/cycle]
+  const bool bulk = s.pipe == Pipe::kWgmmaBulk;
+  const double read_rate = bulk ? 60 : 40;  // of one SM, when all do [B/cycle]
+  constexpr double kWriteRate = 20;         // likewise
   const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm) *
                                            ceil_divide(c.n_size, s.bn) * c.batch_size * s.split_k);
   const int words = adds_in_runs(c, s.pipe) ? 2 : 1;
@@ -419,6 +422,8 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
     reuse = s.tm * s.tn / (s.tm * s.tn + 1.5 * (s.tm + s.tn));
   } else if (!is_wgmma(s.pipe)) {
     reuse = s.wm * s.wn / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
+  } else if (bulk) {
+    reuse = s.bn >= 256 ? 1 : s.bn >= 128 ? 0.97 : 0.7;
   } else {
     reuse = std::min(1.0, s.bn / (s.pipe == Pipe::kWgmmaTf32x3 ? 128.0 : 256.0) + 0.25);
   }
@@ -427,21 +432,24 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
                              (rate_of(s.pipe, sum_type(c, s.pipe)) * reuse * hidden);
   const double reading =
       static_cast<double>(s.bm * size_of(c.a.type) + s.bn / s.cluster * size_of(c.b.type)) * s.bk *
-      steps / kReadRate;
+      steps / read_rate;
   const double out =
       static_cast<double>(s.split_k > 1 ? size_of(c.total_type) : size_of(c.nest->type));
   const double writing = s.bm * s.bn * out / kWriteRate;
-  // Where a thread of its own copies, the next tile comes while this one's outputs go.
+  // Where a thread of its own copies, the next tile comes while this one's outputs go. A stage's
+  // copies take so long from its release on, when one is multiplied and one waits for its end.
+  const double arriving =
+      !bulk ? 0 : steps * (s.cluster == 1 ? 1200 : 2050) / std::max(1, s.stages - 2);
   const double alone =
-      s.pipe == Pipe::kWgmmaBulk
-          ? 1500 + writing * per_sm
-          : (1500 + writing) * (resident == 1 ? per_sm : std::ceil(per_sm / resident));
+      bulk ? 1500 + writing * per_sm
+           : (1500 + writing) * (resident == 1 ? per_sm : std::ceil(per_sm / resident));
   // The second kernel: a launch, every slice read.
   const double outputs = static_cast<double>(c.m_size) * c.n_size * c.batch_size;
   const double shared_sums = s.tail > 1 ? rest * s.bm * s.bn : outputs;
   const int slices = s.split_k * s.tail;
   const double again = slices == 1 ? 0 : 5000 + shared_sums * (slices + 1) * 4 / (sms * kWriteRate);
-  return std::max(per_sm * std::max(multiplying, reading), per_sm * writing) + alone + again;
+  return std::max(per_sm * std::max({multiplying, reading, arriving}), per_sm * writing) + alone +
+         again;
 }
 
 /// Parts of every sum, or of those of the last wave alone.
@@ -466,7 +474,7 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
     // As good as twice as many, which take twice as long to compile.
     s.bk = !is_fma(pipe) ? 64 : s.tm * s.tn > 64 ? 8 : 16;
     // wgmma's copies lead by two tiles less than there are.
-    s.stages = is_wgmma(pipe) && s.bm * s.bn >= 128 * 256 ? 4 : 3;
+    s.stages = pipe == Pipe::kWgmmaBulk ? 5 : is_wgmma(pipe) && s.bm * s.bn >= 128 * 256 ? 4 : 3;
     s.group = 8;
     s.async_transpose = false;  // registers were measured faster
     tiles.push_back(s);

@@ -57,6 +57,7 @@ struct Schedule {
 
 /// Multiprocessors of the target.
 [[nodiscard]] int sm_count(const Goal& goal);
+[[nodiscard]] std::int64_t shared_limit(const Goal& goal);  ///< of a block [B]
 /// Bytes of shared memory that the kernel takes.
 [[nodiscard]] std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule);
 

@@ -294,6 +294,41 @@ TEST_F(TileProgram, RegistersAndSharedMemoryEnd) {
             "tile program: what is printed here is for sm_90, not sm_80");
 }
 
+TEST_F(TileProgram, OutputsAreStagedAsTheirCopiesReadThem) {
+  const Program good = program();
+  ASSERT_EQ(good.stagings.size(), 1U) << "there is room for 64 of 128 columns";
+  const auto store_of = [](Program& p) -> Store& {
+    return std::get<Store>(tile_body(p, 1).back().is);
+  };
+  Program p = good;
+  p.stagings[0].tile.layout = Layout({{{64, 64}}, {{64, 1}}});
+  EXPECT_EQ(refusal(p),
+            "tile program: 'staged' does not lie as its copies read it: (64:64) x (64:1)");
+  p = good;
+  p.stagings[0].tile.type = ScalarType::kBf16;
+  EXPECT_EQ(refusal(p),
+            "tile program: 'staged' holds bf16 for outputs of f16; both must be the same 16 bits");
+  p = good;
+  p.stagings[0].warp_groups = 1;
+  EXPECT_EQ(refusal(p), "tile program: 'staged' is for 1 warp groups of one role");
+  p = good;
+  p.views[2].box = {32, 64};
+  EXPECT_EQ(refusal(p), "tile program: 'staged' goes to a view of other rows and columns");
+  p = good;
+  store_of(p).columns = 128;
+  EXPECT_EQ(refusal(p), "tile program: 'staged' goes to a view of other rows and columns");
+  p = good;
+  p.views[2].swizzle = 0;
+  EXPECT_EQ(refusal(p),
+            "tile program: copy of 'staged' to 'C': a swizzle of 0 bytes is read as one of 128");
+  p = good;
+  store_of(p).contiguous = 1;
+  EXPECT_EQ(refusal(p), "tile program: outputs by 'staged' that are not all there, side by side");
+  p = good;
+  store_of(p).view = 3;
+  EXPECT_EQ(refusal(p), "tile program: a store by what is not there");
+}
+
 TEST_F(TileProgram, IsPrintedAsAPersonWouldKeepIt) {
   const std::string text = print(program());
   EXPECT_NE(text.find("// Role 'load'."), std::string::npos) << text;

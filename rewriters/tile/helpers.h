@@ -1,0 +1,22 @@
+// Functions that printed kernels call: one instruction each, with what it means.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+
+namespace hone::tile {
+
+/// What a kernel does, of which each needs functions.
+struct Helpers {
+  bool cluster = false;    ///< blocks arrive at one another's barriers
+  bool registers = false;  ///< roles give and take registers
+  std::set<std::pair<int, int>> copies = {};  ///< bulk copies: dimensions, and to how many blocks
+  std::set<int> stores = {};  ///< bulk copies from shared memory to tensors of these dimensions
+  bool packs = false;         ///< values that are stored at once
+};
+
+/// Every name begins with `prefix`.
+[[nodiscard]] std::string helpers_of(const Helpers& helpers, const std::string& prefix);
+
+}  // namespace hone::tile
