@@ -9,8 +9,8 @@ namespace hone::tile {
 
 /// What a kernel does, of which each needs functions.
 struct Helpers {
-  bool cluster = false;    ///< blocks arrive at one another's barriers
-  bool registers = false;  ///< roles give and take registers
+  bool cluster = false;                       ///< blocks arrive at one another's barriers
+  bool registers = false;                     ///< roles give and take registers
   std::set<std::pair<int, int>> copies = {};  ///< bulk copies: dimensions, and to how many blocks
   std::set<int> stores = {};  ///< bulk copies from shared memory to tensors of these dimensions
   bool packs = false;         ///< values that are stored at once

@@ -156,11 +156,9 @@ class Verifier {
     if (shared && program_.cluster == 1)
       return refuse(
           fmt::format("a copy of '{}' is for a cluster, which there is not", view.buffer));
-    if (shared && (program_.cluster > 2 || copy.step_by_rank.size() != copy.to.size()))
+    if (shared && copy.step_by_rank.size() != copy.to.size())
       return refuse(
-          fmt::format("a copy of '{}' is divided among clusters of 2, by a step for each "
-                      "coordinate",
-                      view.buffer));
+          fmt::format("a copy of '{}' is divided by a step for each coordinate", view.buffer));
     if (copy.from.size() != view.shape.size())
       return refuse(fmt::format("copy of '{}' begins at {} coordinates; it has {} dimensions",
                                 view.buffer, copy.from.size(), view.shape.size()));

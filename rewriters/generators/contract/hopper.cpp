@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "rewriters/generators/contract/emit.h"
 #include "rewriters/generators/products.h"
 #include "rewriters/tile/operands.h"
 
@@ -103,9 +104,10 @@ std::optional<tile::View> output_view(const Contraction& c) {
   return view;
 }
 
-/// What the two roles have in common: which tile of the output is next.
+/// What the two roles have in common: which tile of the output is next, and of which part of k.
 struct Place {
   SymbolId batch = -1, m_first = -1, n_first = -1;
+  SymbolId slice = -1;  ///< only where sums are split
 };
 
 class BulkBuilder {
@@ -115,18 +117,26 @@ class BulkBuilder {
     // A cluster's blocks have neighbouring rows of tiles: one tile here.
     tiles_m_ = ceil_divide(c.m_size, s.bm * s.cluster);
     tiles_n_ = ceil_divide(c.n_size, s.bn);
-    tiles_ = tiles_m_ * tiles_n_ * c.batch_size;
+    of_slice_ = tiles_m_ * tiles_n_ * c.batch_size;
+    tiles_ = of_slice_ * s.split_k;
+    k_each_ =
+        s.split_k == 1 ? c.k_size : ceil_divide(ceil_divide(c.k_size, kTileK), s.split_k) * kTileK;
     program_.kernel = prefix + "contract";
     program_.prefix = prefix;
     program_.nodes = &nodes_;
     program_.cluster = s.cluster;
-    program_.grid = std::clamp<std::int64_t>(sm_count(goal) / s.cluster, 1, tiles_) * s.cluster;
+    // GPCs have 16 or 18 multiprocessors: the last two are for no cluster of four.
+    const int sms = s.cluster > 2 ? sm_count(goal) / 16 * 16 : sm_count(goal);
+    program_.grid = std::clamp<std::int64_t>(sms / s.cluster, 1, tiles_) * s.cluster;
     program_.comment = fmt::format(
         "{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. A thread "
         "copies tiles there, {} of 128 threads multiply them; each block does every {}th tile.{}",
         c.describe(), s.bm, s.bn, kTileK, s.stages,
         s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64), program_.grid / s.cluster,
-        s.cluster == 1 ? "" : fmt::format(" {} blocks share their tiles of B.", s.cluster));
+        (s.cluster == 1 ? "" : fmt::format(" {} blocks share their tiles of B.", s.cluster)) +
+            (s.split_k == 1
+                 ? ""
+                 : fmt::format(" {} tiles share each sum, {} of k each.", s.split_k, k_each_)));
   }
 
   tile::Program build() {
@@ -166,7 +176,7 @@ class BulkBuilder {
   /// Where shared memory is left for it, outputs are copied in bulk, as many columns at a time as
   /// fit.
   void stage_outputs() {
-    const auto view = output_view(c_);
+    const auto view = s_.split_k > 1 ? std::nullopt : output_view(c_);
     for (int columns = s_.bn; view && columns >= 64; columns /= 2) {
       const tile::Staging staging{
           s_.bm / 64, {"staged", c_.nest->type, tile::wgmma_operand(64, columns, true)}};
@@ -181,12 +191,19 @@ class BulkBuilder {
 
   /// Buffers that the output's value reads, and the output where it is written by threads.
   void parameters() {
+    if (s_.split_k > 1) {
+      program_.parameters = {{partial(), c_.total_type, true}};
+      return;
+    }
     for (const std::string& name : read_by_value())
       if (name != c_.nest->buffer)
         program_.parameters.push_back({name, goal_.buffer(name)->type, false});
     if (program_.stagings.empty())
       program_.parameters.push_back({c_.nest->buffer, c_.nest->type, true});
   }
+
+  /// Where the sums of each part of k go.
+  [[nodiscard]] std::string partial() const { return program_.prefix + "partial"; }
 
   [[nodiscard]] std::vector<std::string> read_by_value() const {
     std::vector<std::string> names;
@@ -211,10 +228,16 @@ class BulkBuilder {
     Place place;
     const std::int64_t of_batch = tiles_m_ * tiles_n_;
     Ref number_in = at(tile);
-    if (c_.batch_size > 1) {
-      place.batch = define("batch_at", nodes_.divide(at(tile), number(of_batch)), c_.batch_size);
+    if (s_.split_k > 1) {
+      place.slice = define("slice", nodes_.divide(at(tile), number(of_slice_)), s_.split_k);
       const SymbolId in =
-          define("in_batch", nodes_.remainder(at(tile), number(of_batch)), of_batch);
+          define("in_slice", nodes_.remainder(at(tile), number(of_slice_)), of_slice_);
+      number_in = at(in);
+    }
+    if (c_.batch_size > 1) {
+      place.batch = define("batch_at", nodes_.divide(number_in, number(of_batch)), c_.batch_size);
+      const SymbolId in =
+          define("in_batch", nodes_.remainder(number_in, number(of_batch)), of_batch);
       number_in = at(in);
     }
     const std::int64_t group = std::min<std::int64_t>(s_.group, tiles_m_);
@@ -245,13 +268,15 @@ class BulkBuilder {
                        number(program_.grid / s_.cluster), std::move(body), ""}};
   }
   tile::Loop over_k(SymbolId k, tile::Body body) {
-    return {k, number(0), number(c_.k_size), number(kTileK), std::move(body), ""};
+    return {k, number(0), number(k_each_), number(kTileK), std::move(body), ""};
   }
 
   /// Boxes of one operand at (batch, first, k).
   void copies(bool is_a, const Place& place, SymbolId k, tile::Body& body) {
     const tile::View& view = program_.views[is_a ? 0 : 1];
     const Ref first = at(is_a ? place.m_first : place.n_first);
+    const Ref k_at =
+        place.slice < 0 ? at(k) : nodes_.add(nodes_.scale(at(place.slice), k_each_), at(k));
     const bool along_k = tile::is_along_k(program_.rings[0].tiles[is_a ? 0 : 1]);
     const bool batched = view.shape.size() == 3;
     // Each block of a cluster copies its share of B, for all.
@@ -265,8 +290,8 @@ class BulkBuilder {
         outer = nodes_.add(outer, nodes_.scale(rank(), rows));
         copy.step_by_rank = {rows, 0};
       }
-      copy.from.push_back(along_k ? outer : at(k));
-      copy.from.push_back(along_k ? at(k) : outer);
+      copy.from.push_back(along_k ? outer : k_at);
+      copy.from.push_back(along_k ? k_at : outer);
       copy.to = {row, 0};
       body.push_back({std::move(copy)});
     }
@@ -274,7 +299,7 @@ class BulkBuilder {
 
   tile::Operation load() {
     const SymbolId tile = nodes_.new_symbol("tile", tiles_);
-    const SymbolId k = nodes_.new_symbol("k_first", c_.k_size);
+    const SymbolId k = nodes_.new_symbol("k_first", k_each_);
     tile::Body body;
     const Place where = place(tile, body);
     tile::Body round = {{tile::Acquire{0}}};
@@ -287,7 +312,7 @@ class BulkBuilder {
 
   tile::Operation math() {
     const SymbolId tile = nodes_.new_symbol("tile", tiles_);
-    const SymbolId k = nodes_.new_symbol("k_first", c_.k_size);
+    const SymbolId k = nodes_.new_symbol("k_first", k_each_);
     tile::Body body;
     const Place where = place(tile, body);
     const Ref of_group = s_.bm == 64 ? number(0) : nodes_.scale(at(program_.group), 64);
@@ -296,30 +321,52 @@ class BulkBuilder {
                                {tile::Multiply{0, 0, 0, 1, of_group, fresh}},
                                {tile::Advance{0, fresh}}})});
     body.push_back({tile::Drain{0}});
-    tile::Store store{.sums = 0,
-                      .row = nodes_.add(at(where.m_first), of_group),
-                      .column = at(where.n_first),
-                      .row_symbol = c_.m,
-                      .column_symbol = c_.n,
-                      .rows = c_.m_size,
-                      .columns = c_.n_size,
-                      .buffer = c_.nest->buffer,
-                      .type = c_.nest->type,
-                      .sum = c_.sum,
-                      .contiguous = c_.contiguous_n};
+    body.push_back({s_.split_k > 1 ? partial_store(where, of_group) : store(where, of_group)});
+    return over_tiles(tile, std::move(body));
+  }
+
+  [[nodiscard]] tile::Store store_at(const Place& where, Ref of_group) {
+    return {.sums = 0,
+            .row = nodes_.add(at(where.m_first), of_group),
+            .column = at(where.n_first),
+            .row_symbol = c_.m,
+            .column_symbol = c_.n,
+            .rows = c_.m_size,
+            .columns = c_.n_size,
+            .sum = c_.sum};
+  }
+
+  tile::Store store(const Place& where, Ref of_group) {
+    tile::Store store = store_at(where, of_group);
+    store.buffer = c_.nest->buffer;
+    store.type = c_.nest->type;
+    store.contiguous = c_.contiguous_n;
     lift::Nodes::Substitution batch;
     if (where.batch >= 0) batch[c_.batch] = at(where.batch);
     store.value = nodes_.substitute(c_.value, batch);
     store.element = nodes_.substitute(c_.element, batch);
     store.guard = nodes_.substitute(c_.guard, batch);
-    if (!program_.stagings.empty()) {
-      store.staging = 0;
-      store.view = 2;
-      store.to = {store.row, store.column};
-      if (program_.views[2].shape.size() == 3) store.to.insert(store.to.begin(), at(where.batch));
-    }
-    body.push_back({std::move(store)});
-    return over_tiles(tile, std::move(body));
+    if (program_.stagings.empty()) return store;
+    store.staging = 0;
+    store.view = 2;
+    store.to = {store.row, store.column};
+    if (program_.views[2].shape.size() == 3) store.to.insert(store.to.begin(), at(where.batch));
+    return store;
+  }
+
+  /// The sums themselves, as [slice, batch, m, n].
+  tile::Store partial_store(const Place& where, Ref of_group) {
+    tile::Store store = store_at(where, of_group);
+    store.buffer = partial();
+    store.type = c_.total_type;
+    store.contiguous = c_.n_size % 2 == 0 ? 2 : 1;
+    store.value = c_.sum;
+    store.guard = nodes_.boolean(true);
+    Ref matrix = nodes_.scale(at(where.slice), c_.batch_size);
+    if (where.batch >= 0) matrix = nodes_.add(matrix, at(where.batch));
+    store.element = nodes_.add(
+        nodes_.scale(nodes_.add(nodes_.scale(matrix, c_.m_size), at(c_.m)), c_.n_size), at(c_.n));
+    return store;
   }
 
   const Contraction& c_;
@@ -327,6 +374,8 @@ class BulkBuilder {
   const Goal& goal_;
   Nodes& nodes_;
   std::int64_t tiles_m_ = 0, tiles_n_ = 0, tiles_ = 0;
+  std::int64_t of_slice_ = 0;  ///< tiles
+  std::int64_t k_each_ = 0;    ///< of each tile
   tile::Program program_;
 };
 
@@ -336,6 +385,13 @@ bool has_bulk_operands(const Contraction& c) {
   const bool half = c.a.type == ScalarType::kF16 || c.a.type == ScalarType::kBf16;
   return half && c.a.type == c.b.type && c.total_type == ScalarType::kF32 &&
          view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
+}
+
+double bulk_rate(const Contraction& c, const Operand& operand) {
+  const auto view = view_of(c, operand, 64);
+  const std::int64_t row =
+      view ? view->strides.back() * static_cast<std::int64_t>(size_of(operand.type)) : 0;
+  return row % 128 == 0 ? 60 : 25;
 }
 
 tile::Program bulk_program(const Contraction& c, const Schedule& s, const Goal& goal,
@@ -364,6 +420,12 @@ Result<Generated> generate_bulk(const Contraction& c, const Schedule& s, const G
         {view.buffer, {0, view.shape, view.strides, view.box, view.swizzle}});
   for (const auto& parameter : program.parameters) launch.args.push_back(parameter.buffer);
   generated.launches.push_back(std::move(launch));
+  if (s.split_k > 1) {
+    const Emitter emit(c, s, goal, prefix);
+    generated.source += emit.second_kernel();
+    generated.launches.push_back(emit.second_launch());
+    generated.scratch.push_back(emit.partial_sums());
+  }
   return generated;
 }
 

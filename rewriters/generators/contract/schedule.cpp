@@ -119,9 +119,10 @@ void repair_wgmma_bulk(Schedule& s, const Contraction& c) {
   s.bn = std::clamp(s.bn, 64, s.bm == 256 ? 128 : 256);
   s.wm = 64;
   s.wn = s.bn;
-  s.split_k = s.tail = 1;
-  // Two blocks need 64 columns of B each at least, and two rows of tiles.
-  if (s.bn < 128 || c.m_size <= s.bm) s.cluster = 1;
+  s.tail = 1;
+  // Each block copies 64 columns of B at least, and has rows of its own.
+  while (s.cluster > 1 && (s.bn < 64 * s.cluster || c.m_size <= s.bm * (s.cluster / 2)))
+    s.cluster /= 2;
 }
 
 void repair_wgmma_tf32(Schedule& s) {
@@ -356,7 +357,7 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
   add("group", numbers({1, 4, 8, 16}));
   if (std::ranges::find(pipes, ParameterValue(std::string(name_of(Pipe::kWgmmaBulk)))) !=
       pipes.end())
-    add("cluster", numbers({1, 2}));
+    add("cluster", numbers({1, 2, 4}));
   if (fma && (c.a.along_k || c.b.along_k)) {
     add("transpose", {std::string("async"), std::string("registers")});
   }
@@ -396,9 +397,10 @@ double rate_of(Pipe pipe, ScalarType type) {
 /// and blocks that are alone on their SM start and finish while nothing multiplies.
 double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
   const bool bulk = s.pipe == Pipe::kWgmmaBulk;
-  const double read_rate = bulk ? 60 : 40;  // of one SM, when all do [B/cycle]
-  constexpr double kWriteRate = 20;         // likewise
-  const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm) *
+  const double rate_a = bulk ? bulk_rate(c, c.a) : 40;  // of one SM, when all do [B/cycle]
+  const double rate_b = bulk ? bulk_rate(c, c.b) : 40;
+  constexpr double kWriteRate = 20;  // likewise
+  const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm * s.cluster) * s.cluster *
                                            ceil_divide(c.n_size, s.bn) * c.batch_size * s.split_k);
   const int words = adds_in_runs(c, s.pipe) ? 2 : 1;
   const int sums = is_fma(s.pipe)     ? registers_of_fma(c, s) - 48
@@ -409,7 +411,7 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
       (shared_limit(goal) + 1024) / std::max<std::int64_t>(1, shared_bytes(c, s) + 1024);
   const auto resident = static_cast<double>(std::clamp<std::int64_t>(
       std::min(by_shared, std::int64_t{65536} / (s.threads() * registers)), 1, 2048 / s.threads()));
-  const double sms = sm_count(goal);
+  const double sms = s.cluster > 2 ? sm_count(goal) / 16 * 16 : sm_count(goal);
   // The last wave's tiles in parts.
   const double wave = sms * resident, rest = std::fmod(tiles, wave);
   const double per_sm =
@@ -430,16 +432,17 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
   const double hidden = std::min(1.0, warps / 8);
   const double multiplying = static_cast<double>(s.bm) * s.bn * s.bk * steps /
                              (rate_of(s.pipe, sum_type(c, s.pipe)) * reuse * hidden);
-  const double reading =
-      static_cast<double>(s.bm * size_of(c.a.type) + s.bn / s.cluster * size_of(c.b.type)) * s.bk *
-      steps / read_rate;
+  const double reading = (static_cast<double>(s.bm * size_of(c.a.type)) / rate_a +
+                          static_cast<double>(s.bn / s.cluster * size_of(c.b.type)) / rate_b) *
+                         s.bk * steps;
   const double out =
       static_cast<double>(s.split_k > 1 ? size_of(c.total_type) : size_of(c.nest->type));
   const double writing = s.bm * s.bn * out / kWriteRate;
   // Where a thread of its own copies, the next tile comes while this one's outputs go. A stage's
   // copies take so long from its release on, when one is multiplied and one waits for its end.
   const double arriving =
-      !bulk ? 0 : steps * (s.cluster == 1 ? 1200 : 2050) / std::max(1, s.stages - 2);
+      !bulk ? 0
+            : steps * (s.cluster == 1 ? 1200 : 1600 + 225 * s.cluster) / std::max(1, s.stages - 2);
   const double alone =
       bulk ? 1500 + writing * per_sm
            : (1500 + writing) * (resident == 1 ? per_sm : std::ceil(per_sm / resident));
@@ -485,7 +488,7 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
         for (const int tm : {4, 8, 16})
           for (const int tn : {4, 8, 16}) add({.bm = bm, .bn = bn, .tm = tm, .tn = tn});
       } else if (pipe == Pipe::kWgmmaBulk) {
-        for (const int cluster : {1, 2}) add({.bm = bm, .bn = bn, .cluster = cluster});
+        for (const int cluster : {1, 2, 4}) add({.bm = bm, .bn = bn, .cluster = cluster});
       } else if (is_wgmma(pipe)) {
         for (const int wm : {64, 128}) add({.bm = bm, .bn = bn, .wm = wm});
       } else {
@@ -585,7 +588,7 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   s.wm = power("wm", s.wm, 16, 128);
   s.wn = power("wn", s.wn, 16, 64);
   s.group = power("group", s.group, 1, 64);
-  s.cluster = power("cluster", s.cluster, 1, 2);
+  s.cluster = power("cluster", s.cluster, 1, 4);
   s.stages = static_cast<int>(std::clamp<std::int64_t>(step.int_param("stages", 3), 2, 8));
   take_share(step, s);
   s.split_k = std::clamp(power_below(s.split_k), 1, 256);

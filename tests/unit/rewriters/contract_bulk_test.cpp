@@ -69,6 +69,36 @@ TEST(ContractBulk, ClustersShareTheirTilesOfB) {
   }
 }
 
+/// Four of 64 columns each; the last cluster has rows of tiles beyond the output.
+TEST(ContractBulk, FourBlocksOfACluster) {
+  Product product({.m = 328, .n = 272, .k = 200, .type = ScalarType::kBf16});
+  product.context.target.sm_count = 32;
+  Choice choice = bulk("64", "256", "3");
+  choice["cluster"] = "4";
+  const std::string text = product.check(*kContract, choice, 1e-5).source;
+  EXPECT_NE(text.find("__cluster_dims__(4)"), std::string::npos) << text;
+}
+
+/// Tiles that share a sum, of which the last has k beyond the operands; the second kernel finishes.
+TEST(ContractBulk, TilesThatShareTheirSums) {
+  const auto bias = [](Product& p, lift::Ref sum) {
+    return p.nodes.op("+", ScalarType::kF32,
+                      {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+  };
+  for (const char* share : {"all-2", "all-4"}) {
+    for (const std::int64_t batch : {1, 2}) {
+      SCOPED_TRACE(std::string(share) + ", batch " + std::to_string(batch));
+      Product product({.m = 40, .n = 136, .k = 584, .batch = batch, .type = ScalarType::kF16}, {},
+                      bias);
+      product.context.target.sm_count = 3;
+      Choice choice = bulk("64", "64", "3");
+      choice["share"] = share;
+      const Generated generated = product.check(*kContract, choice, 1e-5);
+      EXPECT_EQ(generated.launches.size(), 2U);
+    }
+  }
+}
+
 /// One multiprocessor, or an unknown number: a cluster all the same.
 TEST(ContractBulk, OneClusterIsTheLeast) {
   Product product({.m = 136, .n = 128, .k = 64, .type = ScalarType::kF16});
@@ -149,7 +179,8 @@ TEST(ContractBulk, RandomPrograms) {
                      {"bn", one_of({"64", "128", "256"})},
                      {"stages", one_of({"2", "3", "4"})},
                      {"group", one_of({"1", "4", "8"})},
-                     {"cluster", one_of({"1", "2"})}};
+                     {"cluster", one_of({"1", "2", "4"})}};
+    if (shape.k >= 128) choice["share"] = one_of({"none", "all-2"});
     SCOPED_TRACE(number);
     product.check(*kContract, choice, shape.out == ScalarType::kF32 ? 1e-5 : 1e-2);
     if (::testing::Test::HasFailure()) return;

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""What the first guesses of generate-contract reach on a GPU, without a search, beside PyTorch's products (cuBLAS).
+
+    tests/bench/products.py [--variant build/release/bin/contract_variant] [--type bf16] [--layout NN] [--starts 6]
+                            [--arch 90a] MxNxK...
+
+Each guess is compiled by nvcc and timed alone, ten launches in a CUDA graph, the best of six rounds; so is torch.mm, in the same
+run. Operands stay in the L2 where they fit. A row: cuBLAS [us], the best guess [us], cuBLAS over it, the root mean square of its
+errors over that of the products, and all guesses. f32 is done with TF32 by neither.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+
+def made(options, folder, shape, start):
+    """The guess as a program, or None where there is no such guess."""
+    source = folder / f"{shape}_{start}.cu"
+    text = subprocess.run([options.variant, *shape.split("x"), options.type, options.layout, options.math, f"start={start}"],
+                          capture_output=True, text=True, check=False)
+    if text.returncode != 0 or not text.stdout:
+        return None
+    source.write_text(text.stdout)
+    program = source.with_suffix("")
+    subprocess.run(["nvcc", "-w", "-std=c++20", "-O3", f"-gencode=arch=compute_{options.arch},code=sm_{options.arch}", source,
+                    "-o", program], check=True)
+    return program
+
+
+def timed(program):
+    said = subprocess.run([program], capture_output=True, text=True, timeout=120, check=False).stdout
+    found = re.search(r"\((.*)\): ([\d.]+) us.*relative error (\S+) \(rms", said)
+    if not found:
+        return float("inf"), said.strip(), ""
+    point = dict(pair.split("=") for pair in found[1].split(","))
+    keys = ("pipe", "bm", "bn", "stages", "share", "cluster")
+    return float(found[2]), " ".join(point[k] for k in keys if k in point), found[3]
+
+
+def cublas_us(options, shape):
+    import torch
+    rows, columns, depth = map(int, shape.split("x"))
+    kind = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}[options.type]
+    torch.backends.cuda.matmul.allow_tf32 = False
+    a = torch.rand(depth, rows, device="cuda", dtype=kind).t() if options.layout[0] == "T" else torch.rand(
+        rows, depth, device="cuda", dtype=kind)
+    b = torch.rand(columns, depth, device="cuda", dtype=kind).t() if options.layout[1] == "T" else torch.rand(
+        depth, columns, device="cuda", dtype=kind)
+    a, b = a * 2 - 1, b * 2 - 1
+    out = torch.empty(rows, columns, device="cuda", dtype=kind)
+    torch.mm(a, b, out=out)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(10):
+            torch.mm(a, b, out=out)
+    best = float("inf")
+    for _ in range(6):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        best = min(best, begin.elapsed_time(end) * 100)
+    return best
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("shapes", nargs="+", metavar="MxNxK")
+    parser.add_argument("--variant", default="build/release/bin/contract_variant")
+    parser.add_argument("--type", default="bf16", choices=("bf16", "f16", "f32"))
+    parser.add_argument("--layout", default="NN", choices=("NN", "NT", "TN", "TT"))
+    parser.add_argument("--math", default="reassociate")
+    parser.add_argument("--starts", type=int, default=6, help="first guesses of each shape")
+    parser.add_argument("--arch", default="90a")
+    options = parser.parse_args()
+    options.variant = str(pathlib.Path(options.variant).resolve())
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            programs = {shape: [pool.submit(made, options, folder, shape, start) for start in range(options.starts)]
+                        for shape in options.shapes}
+        print("| product | cuBLAS [us] | hone [us] | ratio | error | all |\n| --- | --- | --- | --- | --- | --- |")
+        for shape, jobs in programs.items():
+            guesses = [timed(job.result()) for job in jobs if job.result()]
+            reference = cublas_us(options, shape)
+            best = min(guesses)
+            every = "; ".join(f"{point} {time:.1f}" for time, point, _ in guesses)
+            print(f"| {shape} | {reference:.1f} | {best[0]:.1f} | {reference / best[0]:.2f} | {best[2]} | {every} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
