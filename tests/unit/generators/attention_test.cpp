@@ -206,6 +206,28 @@ TEST(Attention, Wgmma) {
   }
 }
 
+Choice bulk(std::int64_t rows, std::int64_t keys, std::int64_t stages = 2, bool turns = false,
+            bool persistent = false) {
+  Choice choice = at("wgmma-bulk", rows, keys, stages);
+  choice["turns"] = std::string(turns ? "yes" : "no");
+  choice["persistent"] = std::string(persistent ? "yes" : "no");
+  return choice;
+}
+
+TEST(Attention, Bulk) {
+  for (const int depth : {64, 128}) {
+    SCOPED_TRACE(depth);
+    Reference reference{
+        .type = "f16", .queries = 128, .keys = 256, .depth = depth, .columns = depth};
+    expect_right(reference, bulk(128, 128), 2e-3);
+    // Ends of queries and of keys; a single tile of keys.
+    reference.queries = 200, reference.keys = 333;
+    expect_right(reference, bulk(128, 64, 3, true), 2e-3);
+    reference.keys = 45;
+    expect_right(reference, bulk(64, 64), 2e-3);
+  }
+}
+
 TEST(Attention, HeadsOfManySizes) {
   for (const auto& [depth, columns] :
        {std::pair(11, 11), {16, 40}, {72, 24}, {128, 128}, {136, 256}}) {
@@ -407,7 +429,8 @@ TEST(Attention, MathLevels) {
             "reassociate: fma; tf32x3: tf32x3; tf32: tf32; ");
   EXPECT_EQ(pipes(f32, MathLevel::kTf32x3, "sm_80"), "reassociate: fma; tf32x3: tf32x3; ");
   EXPECT_EQ(pipes(f32, MathLevel::kReduced, "sm_75"), "reassociate: fma; ");
-  EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_90"), "reassociate: wgmma mma fma; ");
+  EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_90"),
+            "reassociate: wgmma-bulk wgmma mma fma; ");
   EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_80"), "reassociate: mma fma; ");
 }
 
