@@ -34,6 +34,9 @@ struct MapSums {
   lift::Ref row = nullptr, column = nullptr;           ///< of the sums' first element; or nullptr
   lift::SymbolId row_symbol = -1, column_symbol = -1;  ///< what they are called in `value`
   lift::Ref unless = nullptr;
+  /// With `unless`: all products are waited for first; where the sums stay, none is. What was
+  /// computed before then goes on under the products, instead of being moved behind their wait.
+  bool awaits = false;
 };
 
 /// rows = value, over leaves of rows.
@@ -42,8 +45,8 @@ struct MapRows {
   lift::Ref value = nullptr;
 };
 
-/// rows = the row's elements of the sums, folded by "max" or "+". `onto`: and what was there before.
-/// `in_lanes`: each lane folds its own elements only; FoldRows finishes that.
+/// rows = the row's elements of the sums, folded by "max" or "+". `onto`: and what was there
+/// before. `in_lanes`: each lane folds its own elements only; FoldRows finishes that.
 struct ReduceRows {
   int rows = 0, sums = 0;
   std::string op;

@@ -83,8 +83,7 @@ RowsText::RowsText(const Program& program, generators::Printer& values, generato
   if (p_.rows.empty() && p_.fragments.empty()) return;
   for (const char* word : {"i", "k", "first", "second"}) names.take(word);
   for (const Rows& rows : p_.rows) rows_.push_back(names.fresh(rows.name));
-  for (const Fragments& fragments : p_.fragments)
-    fragments_.push_back(names.fresh(fragments.name));
+  for (const Fragments& fragments : p_.fragments) fragments_.push_back(names.fresh(fragments.name));
 }
 
 void RowsText::begin(const Role& role, const std::string& group, Code& code) {
@@ -94,7 +93,8 @@ void RowsText::begin(const Role& role, const std::string& group, Code& code) {
     turns |= std::holds_alternative<TakeTurn>(operation.is);
     if (const auto* map = std::get_if<MapRows>(&operation.is)) rows.insert(map->rows);
     if (const auto* reduce = std::get_if<ReduceRows>(&operation.is)) rows.insert(reduce->rows);
-    if (const auto* round = std::get_if<RoundSums>(&operation.is)) fragments.insert(round->fragments);
+    if (const auto* round = std::get_if<RoundSums>(&operation.is))
+      fragments.insert(round->fragments);
   });
   if (!rows.empty()) code.comment("Of the two rows of which a lane has some columns.");
   for (const int at : rows)
@@ -116,8 +116,9 @@ void RowsText::write(const TakeTurn&, Code& code) {
 
 void RowsText::write(const PassTurn&, Code& code) {
   code.line(fmt::format("{}pass_turn({});", p_.prefix,
-                        groups_ == 2 ? fmt::format("1 - {}", group_)
-                                     : fmt::format("{0} + 1 == {1} ? 0 : {0} + 1", group_, groups_)));
+                        groups_ == 2
+                            ? fmt::format("1 - {}", group_)
+                            : fmt::format("{0} + 1 == {1} ? 0 : {0} + 1", group_, groups_)));
 }
 
 std::string RowsText::value_text(lift::Ref value, const std::string& half) {
@@ -155,6 +156,10 @@ void RowsText::write(const MapSums& map, Code& code) {
   const int count = p_.sums[static_cast<std::size_t>(map.sums)].columns / 2;
   const std::string condition = this->condition(map.unless);
   if (!condition.empty()) code.open(condition);
+  if (map.awaits) {
+    code.line(p_.prefix + "wgmma_wait<0>();");
+    code.line(fmt::format("{}settle({});", p_.prefix, name));
+  }
   if (map.row_symbol >= 0) values_.indices[map.row_symbol] = "m";
   if (map.column_symbol >= 0) values_.indices[map.column_symbol] = "n";
   if (map.sum != nullptr) values_.known[map.sum] = name + "[i]";

@@ -15,7 +15,8 @@ namespace hone::tile {
 /// must. In scope of the texts: `lane` and `warp` (of the warp group).
 class RowsText {
  public:
-  /// `sums` are the names of the program's sums; names of rows and fragments are taken from `names`.
+  /// `sums` are the names of the program's sums; names of rows and fragments are taken from
+  /// `names`.
   RowsText(const Program& program, generators::Printer& values, generators::Names& names,
            std::vector<std::string> sums);
 

@@ -435,7 +435,10 @@ class Verifier {
   }
 
   void check(const MapSums& map) {
-    if (!at_rest(map.sums)) return;
+    if (map.awaits && map.unless == nullptr)
+      refuse("sums that are mapped in any case are waited for by Await");
+    if (map.awaits ? !is_place(map.sums, program_.sums.size()) : !at_rest(map.sums))
+      return refuse("sums that are not there");
     if (map.value == nullptr) return refuse("sums become what is not said");
     check_reads(map.value, -1);
     check_reads(map.unless, -1);

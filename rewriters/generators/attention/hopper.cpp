@@ -45,8 +45,8 @@ std::optional<Source> source_of(const Attention& a, const Operand& operand, cons
       of_column = term.coefficient;
     } else {
       const auto range = a.nodes->range(term.atom);
-      const bool of_batch = std::ranges::all_of(
-          term.atom->free, [&](SymbolId symbol) { return symbol == a.batch; });
+      const bool of_batch =
+          std::ranges::all_of(term.atom->free, [&](SymbolId symbol) { return symbol == a.batch; });
       if (!of_batch || term.atom->has_load || !range || range->low < 0) return std::nullopt;
       view.shape.push_back(range->high + 1);
       view.strides.push_back(term.coefficient);
@@ -116,10 +116,7 @@ class BulkBuilder {
     const auto [load_registers, math_registers] = role_registers(s_.rows);
     program_.roles = {
         {.name = "load", .registers = load_registers, .one_thread = true, .body = load()},
-        {.name = "math",
-         .warp_groups = s_.rows / 64,
-         .registers = math_registers,
-         .body = math()}};
+        {.name = "math", .warp_groups = s_.rows / 64, .registers = math_registers, .body = math()}};
     return std::move(program_);
   }
 
@@ -163,8 +160,8 @@ class BulkBuilder {
   // --- Which work a block does ------------------------------------------------------------------
 
   [[nodiscard]] bool last_are_longest() const {
-    return std::ranges::any_of(
-        a_.bounds, [](const Bound& bound) { return bound.key < 0 && bound.query > 0; });
+    return std::ranges::any_of(a_.bounds,
+                               [](const Bound& bound) { return bound.key < 0 && bound.query > 0; });
   }
 
   /// Blocks that run together share keys. Where later queries have more keys, they go first, of
@@ -203,7 +200,8 @@ class BulkBuilder {
     return work;
   }
 
-  /// rest + query * q + key * k at the corner where it is largest, or least, without the keys' part.
+  /// rest + query * q + key * k at the corner where it is largest, or least, without the keys'
+  /// part.
   Ref corner(const Bound& bound, const Work& work, Ref first, Ref last, bool largest) {
     const Ref rest = nodes_.substitute(bound.rest, {{a_.batch, work.batch}});
     return nodes_.add(rest, nodes_.scale((bound.query > 0) == largest ? last : first, bound.query));
@@ -228,9 +226,9 @@ class BulkBuilder {
       }
     }
     if (!(k_first->is_constant()))
-      work.first = define("tile_first",
-                          least(nodes_.divide(k_first, number(s_.keys)), number(tiles_k_ - 1)),
-                          tiles_k_, body);
+      work.first =
+          define("tile_first", least(nodes_.divide(k_first, number(s_.keys)), number(tiles_k_ - 1)),
+                 tiles_k_, body);
     work.last = define("tile_last", most(work.first, nodes_.divide(k_last, number(s_.keys))),
                        tiles_k_, body);
   }
@@ -256,8 +254,7 @@ class BulkBuilder {
 
   void copy(int which, const Work& work, Ref row, tile::Body& body) {
     const Source& source = sources_[static_cast<std::size_t>(which)];
-    const int columns =
-        which == kValues ? padded_columns(a_, s_.pipe) : padded_depth(a_, s_.pipe);
+    const int columns = which == kValues ? padded_columns(a_, s_.pipe) : padded_depth(a_, s_.pipe);
     body.push_back({tile::Acquire{which}});
     for (int column = 0; column < columns; column += 64) {
       tile::BulkCopy copy{.ring = which, .tile = 0, .view = which};
@@ -288,9 +285,7 @@ class BulkBuilder {
 
   // --- Those that multiply ----------------------------------------------------------------------
 
-  Ref of_group() {
-    return s_.rows == 64 ? number(0) : nodes_.scale(at(program_.group), 64);
-  }
+  Ref of_group() { return s_.rows == 64 ? number(0) : nodes_.scale(at(program_.group), 64); }
   void multiply_scores(tile::Body& body) {
     body.push_back({tile::Multiply{.sums = kScores,
                                    .ring = kKeys,
@@ -313,18 +308,18 @@ class BulkBuilder {
     const SymbolId k = nodes_.new_symbol("k_at", tiles_k_ * s_.keys);
     const lift::Nodes::Substitution places = {
         {a_.batch, work.batch}, {a_.q, least(at(q), number(a_.queries - 1))}, {a_.k, at(k)}};
-    const Ref value =
-        makes_logits ? nodes_.substitute(a_.logits, places) : a_.score;
-    const Ref allowed = nodes_.both(ends ? nodes_.less(at(k), number(a_.keys)) : nodes_.boolean(true),
-                                    nodes_.substitute(a_.allowed, places));
-    tile::MapSums map{.sums = kScores,
-                      .sum = a_.score,
-                      .value = nodes_.select(allowed, value,
-                                             real(-std::numeric_limits<double>::infinity())),
-                      .row = nodes_.add(work.q_first, of_group()),
-                      .column = k_first,
-                      .row_symbol = q,
-                      .column_symbol = k};
+    const Ref value = makes_logits ? nodes_.substitute(a_.logits, places) : a_.score;
+    const Ref allowed =
+        nodes_.both(ends ? nodes_.less(at(k), number(a_.keys)) : nodes_.boolean(true),
+                    nodes_.substitute(a_.allowed, places));
+    tile::MapSums map{
+        .sums = kScores,
+        .sum = a_.score,
+        .value = nodes_.select(allowed, value, real(-std::numeric_limits<double>::infinity())),
+        .row = nodes_.add(work.q_first, of_group()),
+        .column = k_first,
+        .row_symbol = q,
+        .column_symbol = k};
     if (a_.only_bounds && !makes_logits) {
       Ref whole = ends ? nodes_.non_negative(nodes_.subtract(number(a_.keys - s_.keys), k_first))
                        : nodes_.boolean(true);
@@ -347,8 +342,8 @@ class BulkBuilder {
     const Ref scale = real(a_.scale.value_or(1));
     body.push_back({tile::ReduceRows{.rows = kTop, .sums = kScores, .op = "max"}});
     const Ref top = f32("*", {row(kTop), scale});
-    const Ref higher = nodes_.op("<", ScalarType::kBool,
-                                 {f32("+", {row(kShift), real(kSlack)}), top});
+    const Ref higher =
+        nodes_.op("<", ScalarType::kBool, {f32("+", {row(kShift), real(kSlack)}), top});
     set(kTop, nodes_.select(higher, top, row(kShift)), body);
     set(kShrink, f32("exp2", {f32("-", {row(kShift), row(kTop)})}), body);
     set(kShift, row(kTop), body);
@@ -393,14 +388,14 @@ class BulkBuilder {
     await(1, inner);
     release(kKeys, inner);
     weigh(here, key_of(here, at(round)), inner);
+    const Ref shrink = row(kShrink);
+    inner.push_back({tile::MapSums{.sums = kSums,
+                                   .sum = a_.mean,
+                                   .value = f32("*", {a_.mean, shrink}),
+                                   .unless = nodes_.op("==", ScalarType::kBool, {shrink, real(1)}),
+                                   .awaits = true}});
     await(0, inner);
     release(kValues, inner);
-    const Ref shrink = row(kShrink);
-    inner.push_back(
-        {tile::MapSums{.sums = kSums,
-                       .sum = a_.mean,
-                       .value = f32("*", {a_.mean, shrink}),
-                       .unless = nodes_.op("==", ScalarType::kBool, {shrink, real(1)})}});
     round_weights(inner);
     body.push_back(over_keys(round, here, std::move(inner)));
 
@@ -411,8 +406,8 @@ class BulkBuilder {
     set(kTotal, f32("/", {real(1), row(kTotal)}), body);
     await(0, body);
     release(kValues, body);
-    body.push_back({tile::MapSums{
-        .sums = kSums, .sum = a_.mean, .value = f32("*", {a_.mean, row(kTotal)})}});
+    body.push_back(
+        {tile::MapSums{.sums = kSums, .sum = a_.mean, .value = f32("*", {a_.mean, row(kTotal)})}});
     store(here, body);
     return over_tiles(tile, std::move(body));
   }

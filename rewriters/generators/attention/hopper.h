@@ -1,5 +1,5 @@
-// Attention on sm_90a as a tile program: one thread copies tiles in bulk by tensor maps, warp groups
-// of 64 queries multiply them by wgmma and keep weights in registers.
+// Attention on sm_90a as a tile program: one thread copies tiles in bulk by tensor maps, warp
+// groups of 64 queries multiply them by wgmma and keep weights in registers.
 #pragma once
 
 #include <string>

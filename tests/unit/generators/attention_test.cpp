@@ -228,6 +228,18 @@ TEST(Attention, Bulk) {
   }
 }
 
+/// Only tiles up to the diagonal, those that it crosses masked; blocks that do several tiles of
+/// queries, of several heads, whose lengths differ.
+TEST(Attention, BulkCausal) {
+  Reference reference{
+      .type = "bf16", .heads = 3, .queries = 300, .keys = 300, .depth = 72, .columns = 64};
+  reference.logit = "k <= q ? score * 0.25f : -INFINITY";
+  expect_right(reference, bulk(128, 96, 2, true, true), 1.5e-2);
+  reference.depth = 128, reference.type = "f16";
+  expect_right(reference, bulk(192, 64, 2, true), 2e-3);
+  expect_right(reference, bulk(64, 128, 2, false, true), 2e-3);
+}
+
 TEST(Attention, HeadsOfManySizes) {
   for (const auto& [depth, columns] :
        {std::pair(11, 11), {16, 40}, {72, 24}, {128, 128}, {136, 256}}) {
@@ -310,6 +322,19 @@ TEST(Attention, StylesOnTensorCores) {
   }
 }
 
+TEST(Attention, BulkInManyStyles) {
+  for (const char* name : {"causal with keys before", "window", "rows without a key",
+                           "rows without a key, by a number", "bias", "lengths", "shared heads",
+                           "sequence first", "other result", "capped", "one query"}) {
+    SCOPED_TRACE(name);
+    Reference reference = kStyles.at(name);
+    reference.type = "f16";
+    reference.depth = 40, reference.columns = 48;
+    expect_right(reference, bulk(64, 32), 2e-3);
+    expect_right(reference, bulk(128, 64, 2, true, true), 2e-3);
+  }
+}
+
 TEST(Attention, StylesInTf32) {
   for (const char* name : {"columns first, odd", "bias", "window"}) {
     SCOPED_TRACE(name);
@@ -325,6 +350,7 @@ TEST(Attention, MaximumThatGrowsMuch) {
   expect_right(reference, at("tf32x3", 64, 32), 1e-4);
   reference.type = "f16";
   expect_right(reference, at("mma", 64, 32), 2e-3);
+  expect_right(reference, bulk(64, 32), 2e-3);
   for (const std::int64_t ahead : {1, 2}) {
     Choice choice = at("wgmma", 64, 32);
     choice["ahead"] = ahead;
