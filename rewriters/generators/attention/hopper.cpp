@@ -16,8 +16,6 @@ using lift::Node;
 using lift::Nodes;
 using lift::Term;
 
-/// Keys and values of so many bytes stay in the L2 while all their queries are done.
-constexpr std::int64_t kNearBytes = std::int64_t{24} << 20;
 /// Less than any logit; and how far the largest may grow before sums follow it [log 2].
 constexpr double kLeastLogit = -3.4e38, kSlack = 8;
 
@@ -75,7 +73,8 @@ class BulkBuilder {
  public:
   BulkBuilder(const Attention& a, const Schedule& s, const Goal& goal, const std::string& prefix)
       : a_(a), s_(s), goal_(goal), nodes_(*a.nodes) {
-    tiles_q_ = ceil_divide(a.queries, s.rows);
+    // A cluster's blocks have neighbouring queries: one tile here.
+    tiles_q_ = ceil_divide(a.queries, s.rows * s.cluster);
     tiles_k_ = ceil_divide(a.keys, s.keys);
     tiles_ = tiles_q_ * a.batches;
     program_.kernel = prefix + "attention";
@@ -83,7 +82,10 @@ class BulkBuilder {
     program_.nodes = &nodes_;
     const std::int64_t multiprocessors =
         goal.context == nullptr ? 132 : std::max(1, goal.context->target.sm_count);
-    program_.grid = s.persistent ? std::min(multiprocessors, tiles_) : tiles_;
+    clusters_ =
+        s.persistent ? std::clamp<std::int64_t>(multiprocessors / s.cluster, 1, tiles_) : tiles_;
+    program_.cluster = s.cluster;
+    program_.grid = clusters_ * s.cluster;
     program_.comment = fmt::format(
         "{}: {} queries at a time, {} keys in a tile, {} tiles of keys and of values in shared "
         "memory at once. A thread copies tiles there, {}.",
@@ -96,8 +98,8 @@ class BulkBuilder {
     program_.block = nodes_.new_symbol("block", program_.grid);
     program_.group = nodes_.new_symbol("group", s_.rows / 64);
     sources_ = {*source_of(a_, a_.query, "map_query", s_.rows),
-                *source_of(a_, a_.key, "map_key", s_.keys),
-                *source_of(a_, a_.values, "map_values", s_.keys)};
+                *source_of(a_, a_.key, "map_key", s_.keys / s_.cluster),
+                *source_of(a_, a_.values, "map_values", s_.keys / s_.cluster)};
     for (const Source& source : sources_) program_.views.push_back(source.view);
     const int depth = padded_depth(a_, s_.pipe), columns = padded_columns(a_, s_.pipe);
     const ScalarType type = a_.query.type;
@@ -128,6 +130,8 @@ class BulkBuilder {
   Ref number(std::int64_t value) { return nodes_.integer(value); }
   Ref real(double value) { return nodes_.number(value, ScalarType::kF32); }
   Ref at(SymbolId symbol) { return nodes_.index(symbol); }
+  /// Of the block in its cluster.
+  Ref rank() { return nodes_.remainder(at(program_.block), number(s_.cluster)); }
   Ref row(int which) { return program_.rows[static_cast<std::size_t>(which)].value; }
   Ref f32(const char* op, std::vector<Ref> args) {
     return nodes_.op(op, ScalarType::kF32, std::move(args));
@@ -159,31 +163,24 @@ class BulkBuilder {
 
   // --- Which work a block does ------------------------------------------------------------------
 
-  [[nodiscard]] bool last_are_longest() const {
-    return std::ranges::any_of(a_.bounds,
-                               [](const Bound& bound) { return bound.key < 0 && bound.query > 0; });
-  }
-
   /// Blocks that run together share keys. Where later queries have more keys, they go first, of
   /// several heads together, and blocks with much to do in one round have little in the next.
   Work work(SymbolId tile, tile::Body& body) {
     Ref turn = at(tile);
     Ref batch = nodes_.divide(turn, number(tiles_q_));
     Ref q = nodes_.remainder(turn, number(tiles_q_));
-    if (last_are_longest()) {
-      if (program_.grid < tiles_) {
-        const Ref round = define("round", nodes_.divide(turn, number(program_.grid)),
-                                 ceil_divide(tiles_, program_.grid), body);
-        const Ref first = nodes_.scale(round, program_.grid);
-        const Ref end = least(nodes_.add(first, number(program_.grid)), number(tiles_));
+    if (last_are_longest(a_)) {
+      if (clusters_ < tiles_) {
+        const Ref round = define("round", nodes_.divide(turn, number(clusters_)),
+                                 ceil_divide(tiles_, clusters_), body);
+        const Ref first = nodes_.scale(round, clusters_);
+        const Ref end = least(nodes_.add(first, number(clusters_)), number(tiles_));
         const Ref back = nodes_.subtract(nodes_.add(first, nodes_.subtract(end, number(1))), turn);
         turn = define("turn",
                       nodes_.select(nodes_.is_zero(nodes_.remainder(round, number(2))), turn, back),
                       tiles_, body);
       }
-      const auto bytes = static_cast<std::int64_t>(size_of(a_.key.type));
-      const std::int64_t of_head = a_.keys * (a_.depth + a_.columns) * bytes;
-      const std::int64_t near = std::clamp<std::int64_t>(kNearBytes / of_head, 1, a_.batches);
+      const std::int64_t near = std::min<std::int64_t>(s_.together, a_.batches);
       const Ref section = nodes_.scale(nodes_.divide(turn, number(near * tiles_q_)), near);
       const Ref inside = nodes_.remainder(turn, number(near * tiles_q_));
       Ref heads = number(near);
@@ -195,7 +192,9 @@ class BulkBuilder {
     }
     Work work;
     work.batch = define("batch_at", batch, a_.batches, body);
-    work.q_first = define("q_first", nodes_.scale(q, s_.rows), tiles_q_ * s_.rows, body);
+    if (s_.cluster > 1) q = nodes_.add(nodes_.scale(q, s_.cluster), rank());
+    work.q_first =
+        define("q_first", nodes_.scale(q, s_.rows), tiles_q_ * s_.cluster * s_.rows, body);
     range(work, body);
     return work;
   }
@@ -235,8 +234,8 @@ class BulkBuilder {
 
   tile::Body over_tiles(SymbolId tile, tile::Body body) {
     tile::Body whole;
-    whole.push_back({tile::Loop{tile, at(program_.block), number(tiles_), number(program_.grid),
-                                std::move(body), ""}});
+    whole.push_back({tile::Loop{tile, nodes_.divide(at(program_.block), number(s_.cluster)),
+                                number(tiles_), number(clusters_), std::move(body), ""}});
     return whole;
   }
   /// Rounds 1, 2, … for all tiles of keys but the last one, which comes before.
@@ -252,7 +251,10 @@ class BulkBuilder {
 
   // --- The thread that copies -------------------------------------------------------------------
 
+  /// Each block of a cluster copies its share of keys and values, for all.
   void copy(int which, const Work& work, Ref row, tile::Body& body) {
+    const bool shared = which != kQuery && s_.cluster > 1;
+    if (shared) row = nodes_.add(row, nodes_.scale(rank(), s_.keys / s_.cluster));
     const Source& source = sources_[static_cast<std::size_t>(which)];
     const int columns = which == kValues ? padded_columns(a_, s_.pipe) : padded_depth(a_, s_.pipe);
     body.push_back({tile::Acquire{which}});
@@ -263,7 +265,11 @@ class BulkBuilder {
       copy.from.push_back(row);
       copy.from.push_back(number(column));
       copy.to = {0, column};
-      if (which == kValues) std::swap(copy.to[0], copy.to[1]);
+      if (shared) copy.step_by_rank = {s_.keys / s_.cluster, 0};
+      if (which == kValues) {
+        std::ranges::reverse(copy.to);
+        std::ranges::reverse(copy.step_by_rank);
+      }
       body.push_back({std::move(copy)});
     }
     body.push_back({tile::Commit{which}});
@@ -304,7 +310,7 @@ class BulkBuilder {
     const bool makes_logits = !a_.scale.has_value();
     if (a_.allowed->is_constant() && !ends && !makes_logits) return;
     // Places that may be beyond the last query and key.
-    const SymbolId q = nodes_.new_symbol("q_at", tiles_q_ * s_.rows);
+    const SymbolId q = nodes_.new_symbol("q_at", tiles_q_ * s_.cluster * s_.rows);
     const SymbolId k = nodes_.new_symbol("k_at", tiles_k_ * s_.keys);
     const lift::Nodes::Substitution places = {
         {a_.batch, work.batch}, {a_.q, least(at(q), number(a_.queries - 1))}, {a_.k, at(k)}};
@@ -435,7 +441,7 @@ class BulkBuilder {
   const Schedule& s_;
   const Goal& goal_;
   Nodes& nodes_;
-  std::int64_t tiles_q_ = 0, tiles_k_ = 0, tiles_ = 0;
+  std::int64_t tiles_q_ = 0, tiles_k_ = 0, tiles_ = 0, clusters_ = 0;
   std::vector<Source> sources_;
   tile::Program program_;
 };

@@ -14,6 +14,7 @@ namespace {
 constexpr Pipe kPipes[] = {Pipe::kWgmmaBulk, Pipe::kWgmma,  Pipe::kMma,
                            Pipe::kFma,       Pipe::kTf32x3, Pipe::kTf32};
 constexpr int kMostRegisters = 255;
+constexpr std::int64_t kNearBytes = std::int64_t{24} << 20;  // of half an L2
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
@@ -49,7 +50,8 @@ void repair_wgmma_bulk(const Attention& a, const Goal& goal, Schedule& s) {
   s.query_in_registers = false;
   s.rows = std::min(s.rows, 192);
   s.stages = std::max(s.stages, 2);
-  s.turns = s.turns && s.rows > 64;
+  // Blocks of a cluster have to need the same tiles.
+  if (!a.bounds.empty()) s.cluster = 1;
   while (!fits(a, goal, s) && s.stages > 2) --s.stages;
   while (!fits(a, goal, s) && s.keys > 64) s.keys -= 16;
   while (!fits(a, goal, s) && s.rows > 64) s.rows -= 64;
@@ -97,6 +99,11 @@ std::string_view name_of(Pipe pipe) {
   return "";
 }
 
+bool last_are_longest(const Attention& a) {
+  return std::ranges::any_of(a.bounds,
+                             [](const Bound& bound) { return bound.key < 0 && bound.query > 0; });
+}
+
 MathLevel math_of(const Attention& a, Pipe pipe) {
   switch (pipe) {
     case Pipe::kMma:
@@ -127,7 +134,7 @@ std::pair<int, int> role_registers(int rows) {
     case 1:
       return {0, 0};
     case 2:
-      return {24, 240};
+      return {40, 232};
     default:
       return {32, 160};
   }
@@ -218,6 +225,8 @@ std::vector<Parameter> space_of(const Attention& a, const Goal& goal) {
   if (bulk) {
     add("turns", {std::string("no"), std::string("yes")});
     add("persistent", {std::string("no"), std::string("yes")});
+    if (last_are_longest(a)) add("together", numbers({1, 2, 4, 8, 16, 32}));
+    if (a.bounds.empty()) add("cluster", numbers({1, 2}));
   }
   if (all_half(a)) add("query", {std::string("registers"), std::string("shared")});
   return space;
@@ -233,6 +242,10 @@ Schedule usual(const Attention& a, Pipe pipe) {
     s.rows = large ? 128 : 192;
     s.keys = 128;
     s.turns = s.persistent = true;
+    // Keys and values of so many stay in the L2 while all their queries are done.
+    const std::int64_t bytes = a.keys * (a.depth + a.columns) * 2;
+    while (s.together > 1 && s.together * bytes > kNearBytes) s.together /= 2;
+    while (s.together < 32 && 2 * s.together * bytes <= kNearBytes) s.together *= 2;
   } else if (pipe == Pipe::kMma) {
     s.warp_rows = 32;
     s.query_in_registers = !large;
@@ -256,7 +269,11 @@ std::vector<Schedule> usual_ones(const Attention& a, const Goal& goal, Pipe pipe
     asked[1].rows = 320 - first.rows;
     asked[2].keys = first.rows == 128 ? 176 : 96;
     asked[3] = first;
-    asked[3].turns = false;
+    if (a.bounds.empty()) {
+      asked[3].cluster = 2;
+    } else {
+      asked[3].turns = false;
+    }
   }
   const auto key = [](const Schedule& s) {
     return std::tuple(s.rows, s.keys, s.stages, s.warp_rows, s.ahead, s.query_in_registers, s.turns,
@@ -286,6 +303,8 @@ std::vector<std::vector<std::size_t>> first_guesses(const Attention& a, const Go
       if (name == "ahead") return std::int64_t{s.ahead};
       if (name == "warp_rows") return std::int64_t{s.warp_rows};
       if (name == "turns") return std::string(s.turns ? "yes" : "no");
+      if (name == "together") return std::int64_t{s.together};
+      if (name == "cluster") return std::int64_t{s.cluster};
       if (name == "persistent") return std::string(s.persistent ? "yes" : "no");
       return std::string(s.query_in_registers ? "registers" : "shared");
     });
@@ -318,6 +337,8 @@ Result<Schedule> schedule_of(const Attention& a, const Goal& goal, const Step& s
   s.warp_rows = among("warp_rows", {16, 32}, 16);
   s.turns = step.string_param("turns", "no") == "yes";
   s.persistent = step.string_param("persistent", "no") == "yes";
+  s.cluster = among("cluster", {1, 2}, 1);
+  s.together = among("together", {1, 2, 4, 8, 16, 32}, 8);
   s.query_in_registers = step.string_param("query", "shared") == "registers";
   repair(a, goal, s);
   if (!fits(a, goal, s)) {

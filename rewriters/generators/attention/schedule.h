@@ -30,6 +30,9 @@ struct Schedule {
   bool query_in_registers = true;  ///< else read from shared memory for every tile (mma)
   bool turns = false;       ///< warp groups start their products one after the other (wgmma-bulk)
   bool persistent = false;  ///< a block for each multiprocessor, not for each tile (wgmma-bulk)
+  /// Batches of which the tiles with most keys go first together, where tiles differ (wgmma-bulk).
+  int together = 8;
+  int cluster = 1;  ///< blocks that share their tiles of keys and values (wgmma-bulk)
 
   [[nodiscard]] int threads() const {
     return pipe == Pipe::kFma         ? rows / kFmaRows * 16
@@ -52,6 +55,9 @@ struct Schedule {
 /// wgmma-bulk: registers of each thread that copies, and of each that multiplies, in a block of so
 /// many queries; 0: what the compiler gives.
 [[nodiscard]] std::pair<int, int> role_registers(int rows);
+
+/// Whether later queries have more keys.
+[[nodiscard]] bool last_are_longest(const Attention& a);
 
 [[nodiscard]] MathLevel math_of(const Attention& a, Pipe pipe);
 /// Pipes that can do it at this math level, the most exact first.

@@ -135,9 +135,10 @@ const lift_tests::Emulated& emulated(const Task& task) {
 
 /// Errors relative to the largest output.
 void expect_right(const Reference& reference, const Choice& choice, double tolerance = 2e-5,
-                  const std::string& arch = "sm_90") {
+                  const std::string& arch = "sm_90", int multiprocessors = 0) {
   const Task task = reference.task(MathLevel::kReduced);
   RewriteContext context{&task, task.sizes, target_limits(arch)};
+  if (multiprocessors != 0) context.target.sm_count = multiprocessors;
   const auto rewriter = make_rewriter(*kAttention);
   Step step;
   step.rewriter = "generate-attention";
@@ -234,10 +235,22 @@ TEST(Attention, BulkCausal) {
   Reference reference{
       .type = "bf16", .heads = 3, .queries = 300, .keys = 300, .depth = 72, .columns = 64};
   reference.logit = "k <= q ? score * 0.25f : -INFINITY";
-  expect_right(reference, bulk(128, 96, 2, true, true), 1.5e-2);
+  expect_right(reference, bulk(128, 96, 2, true, true), 1.5e-2, "sm_90", 4);
   reference.depth = 128, reference.type = "f16";
   expect_right(reference, bulk(192, 64, 2, true), 2e-3);
-  expect_right(reference, bulk(64, 128, 2, false, true), 2e-3);
+  for (const std::int64_t together : {1, 2, 4}) {
+    Choice choice = bulk(64, 128, 2, false, true);
+    choice["together"] = together;
+    expect_right(reference, choice, 2e-3, "sm_90", 4);
+  }
+}
+
+/// Blocks do tile after tile, the last round with fewer blocks.
+TEST(Attention, BulkTileAfterTile) {
+  Reference reference{
+      .type = "f16", .heads = 3, .queries = 300, .keys = 130, .depth = 64, .columns = 64};
+  for (const int multiprocessors : {1, 7, 14})
+    expect_right(reference, bulk(64, 64, 3, false, true), 2e-3, "sm_90", multiprocessors);
 }
 
 TEST(Attention, HeadsOfManySizes) {
@@ -319,6 +332,21 @@ TEST(Attention, StylesOnTensorCores) {
     Reference reference = kStyles.at(name);
     reference.type = "f16";
     expect_right(reference, at("mma", 64, 32), 2e-3);
+  }
+}
+
+/// Two blocks copy halves of each tile of keys and values for both; an odd tile of queries has
+/// nobody to share with.
+TEST(Attention, BulkClusters) {
+  Reference reference{
+      .type = "f16", .heads = 3, .queries = 300, .keys = 150, .depth = 64, .columns = 128};
+  for (const int multiprocessors : {0, 5}) {
+    Choice choice = bulk(64, 64, 2, false, multiprocessors != 0);
+    choice["cluster"] = std::int64_t{2};
+    expect_right(reference, choice, 2e-3, "sm_90", multiprocessors);
+    choice["rows"] = std::int64_t{128};
+    choice["turns"] = std::string("yes");
+    expect_right(reference, choice, 2e-3, "sm_90", multiprocessors);
   }
 }
 

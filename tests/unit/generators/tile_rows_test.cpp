@@ -8,9 +8,9 @@
 namespace hone::tile {
 namespace {
 
-constexpr int kA = 0, kB = 1, kC = 2;        // rings
-constexpr int kScores = 0, kOut = 1;         // sums
-constexpr int kTop = 0, kTotal = 1;          // rows
+constexpr int kA = 0, kB = 1, kC = 2;  // rings
+constexpr int kScores = 0, kOut = 1;   // sums
+constexpr int kTop = 0, kTotal = 1;    // rows
 
 /// Out = round(exp2(A * B - their largest)) * C, in rounds of 64: a softmax without its rescaling.
 class TileRows : public ::testing::Test {
@@ -48,38 +48,37 @@ class TileRows : public ::testing::Test {
     Body copies;
     for (const int ring : {kB, kC}) {
       copies.push_back({Acquire{ring}});
-      copies.push_back({BulkCopy{ring, 0, ring, {nodes.scale(nodes.index(round), 64), zero()},
-                                 {0, 0}}});
+      copies.push_back(
+          {BulkCopy{ring, 0, ring, {nodes.scale(nodes.index(round), 64), zero()}, {0, 0}}});
       copies.push_back({Commit{ring}});
     }
     load().push_back({over(std::move(copies))});
-    math() = {{MapRows{kTotal, number(0)}},
-              {MapSums{.sums = kOut, .value = number(0)}},
-              {Wait{kA}},
-              {over({{Wait{kB}},
-                     {TakeTurn{}},
-                     {Multiply{.sums = kScores,
-                               .ring = kB,
-                               .a_row = nodes.scale(nodes.index(p.group), 64),
-                               .fresh = nodes.boolean(true),
-                               .a_ring = kA}},
-                     {PassTurn{}},
-                     {Await{0}},
-                     {Release{kB}},
-                     {ReduceRows{.rows = kTop, .sums = kScores, .op = "max"}},
-                     {MapSums{.sums = kScores, .sum = score, .value = weight()}},
-                     {ReduceRows{
-                         .rows = kTotal, .sums = kScores, .op = "+", .onto = true, .in_lanes = true}},
-                     {RoundSums{0, kScores}},
-                     {Wait{kC}},
-                     {Multiply{.sums = kOut, .ring = kC, .fragments = 0}},
-                     {Await{0}},
-                     {Release{kC}}})},
-              {Release{kA}},
-              {FoldRows{kTotal, "+"}},
-              {MapSums{.sums = kOut,
-                       .sum = score,
-                       .value = f32("/", {score, p.rows[kTotal].value})}}};
+    math() = {
+        {MapRows{kTotal, number(0)}},
+        {MapSums{.sums = kOut, .value = number(0)}},
+        {Wait{kA}},
+        {over({{Wait{kB}},
+               {TakeTurn{}},
+               {Multiply{.sums = kScores,
+                         .ring = kB,
+                         .a_row = nodes.scale(nodes.index(p.group), 64),
+                         .fresh = nodes.boolean(true),
+                         .a_ring = kA}},
+               {PassTurn{}},
+               {Await{0}},
+               {Release{kB}},
+               {ReduceRows{.rows = kTop, .sums = kScores, .op = "max"}},
+               {MapSums{.sums = kScores, .sum = score, .value = weight()}},
+               {ReduceRows{
+                   .rows = kTotal, .sums = kScores, .op = "+", .onto = true, .in_lanes = true}},
+               {RoundSums{0, kScores}},
+               {Wait{kC}},
+               {Multiply{.sums = kOut, .ring = kC, .fragments = 0}},
+               {Await{0}},
+               {Release{kC}}})},
+        {Release{kA}},
+        {FoldRows{kTotal, "+"}},
+        {MapSums{.sums = kOut, .sum = score, .value = f32("/", {score, p.rows[kTotal].value})}}};
   }
 
   Ref zero() { return nodes.integer(0); }
@@ -123,10 +122,9 @@ TEST_F(TileRows, IsAcceptedAndPrinted) {
   EXPECT_EQ(refusal(), "");
   const std::string text = print(p);
   for (const char* part :
-       {"g_multiply_out(out, weights[i], ", "g_power(scores[i] - top[half])",
-        "cvt.rn.f16x2.f32", "__shfl_xor_sync(0xffffffffu, total[half], 2)",
-        "if (group == 1) g_pass_turn(0);", "g_pass_turn(1 - group);",
-        "g_arrive(&empty_a[stage_a]);"})
+       {"g_multiply_out(out, weights[i], ", "g_power(scores[i] - top[half])", "cvt.rn.f16x2.f32",
+        "__shfl_xor_sync(0xffffffffu, total[half], 2)", "if (group == 1) g_pass_turn(0);",
+        "g_pass_turn(1 - group);", "g_arrive(&empty_a[stage_a]);"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
 }
 
