@@ -48,6 +48,17 @@ std::string copy_mistake(const View& view, const SharedTile& tile,
   return {};
 }
 
+std::string product_mistake(const Fragments& a, const SharedTile& b, int columns) {
+  // As of a tile that lies as it should.
+  const std::int64_t k = (a.columns + 63) / 64 * 64;
+  SharedTile tile{a.name, a.type, wgmma_operand(64, k, true)};
+  if (a.columns != k) {
+    if (a.columns % 16 != 0) return fmt::format("'{}' has {} columns of k", a.name, a.columns);
+    tile.layout = wgmma_operand(64, a.columns, false);
+  }
+  return product_mistake(tile, b, columns);
+}
+
 std::string product_mistake(const SharedTile& a, const SharedTile& b, int columns) {
   if (a.type != b.type || (a.type != ScalarType::kF16 && a.type != ScalarType::kBf16))
     return fmt::format("wgmma does not multiply {} by {}", to_string(a.type), to_string(b.type));
@@ -66,7 +77,7 @@ std::string product_mistake(const SharedTile& a, const SharedTile& b, int column
   for (const SharedTile* tile : {&a, &b}) {
     const std::int64_t rows = tile->layout.extent(0);
     const bool along_k = is_along_k(*tile);
-    if (k % 64 != 0 || (!along_k && rows % 64 != 0) ||
+    if ((along_k ? k : rows) % 64 != 0 || rows % 8 != 0 ||
         tile->layout != wgmma_operand(rows, k, along_k))
       return fmt::format("'{}' does not lie as wgmma reads it: {}", tile->name,
                          tile->layout.describe());

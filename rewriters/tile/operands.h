@@ -9,7 +9,7 @@ namespace hone::tile {
 
 /// How a tile of (row, k) of 16-bit elements lies for wgmma, and as a bulk copy with a swizzle of
 /// 128 bytes writes it: lines of 64 elements along k, or along the rows. In the second case bands
-/// of 64 rows lie one after the other. `k` and, in the second case, `rows` are multiples of 64.
+/// of 64 rows lie one after the other. `k` or, in the second case, `rows` are multiples of 64.
 /// Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout", 128-byte swizzle.
 [[nodiscard]] Layout wgmma_operand(std::int64_t rows, std::int64_t k, bool along_k);
 [[nodiscard]] bool is_along_k(const SharedTile& tile);
@@ -21,5 +21,6 @@ namespace hone::tile {
 
 /// Why wgmma m64nNk16 cannot multiply these; empty: it can.
 [[nodiscard]] std::string product_mistake(const SharedTile& a, const SharedTile& b, int columns);
+[[nodiscard]] std::string product_mistake(const Fragments& a, const SharedTile& b, int columns);
 
 }  // namespace hone::tile

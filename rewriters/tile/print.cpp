@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <optional>
 #include <set>
 
 #include "rewriters/generators/emit.h"
@@ -13,6 +14,7 @@
 #include "rewriters/tile/helpers.h"
 #include "rewriters/tile/operands.h"
 #include "rewriters/tile/program.h"
+#include "rewriters/tile/rows_text.h"
 
 namespace hone::tile {
 namespace {
@@ -60,6 +62,7 @@ class ProgramPrinter {
     for (const Staging& staging : p_.stagings)
       staging_names_.push_back(names_.fresh(staging.tile.name));
     for (const Sums& sums : p_.sums) sums_names_.push_back(names_.fresh(sums.name));
+    rows_.emplace(p_, values_, names_, sums_names_);
   }
 
   std::string run() {
@@ -225,6 +228,8 @@ class ProgramPrinter {
       code.line(fmt::format("float {}[{}] = {{}};", sums_names_[static_cast<std::size_t>(s)],
                             p_.sums[static_cast<std::size_t>(s)].columns / 2));
     }
+    rows_->begin(role, group_, code);
+    multiplying_.clear();
     for (std::size_t r = 0; r < p_.rings.size(); ++r) {
       if (!touches(role.body, static_cast<int>(r))) continue;
       code.line(fmt::format("int {} = 0;", rings_[r].stage));
@@ -320,16 +325,22 @@ class ProgramPrinter {
   }
 
   void text(const Multiply& multiply, Code& code) {
-    const Ring& of = ring(multiply.ring);
-    const SharedTile& a = of.tiles[static_cast<std::size_t>(multiply.a)];
-    const SharedTile& b = of.tiles[static_cast<std::size_t>(multiply.b)];
-    const std::int64_t k = a.layout.extent(1);
+    const int a_ring = multiply.a_ring < 0 ? multiply.ring : multiply.a_ring;
+    const bool registers = multiply.fragments >= 0;
+    const SharedTile& a = ring(a_ring).tiles[static_cast<std::size_t>(multiply.a)];
+    const SharedTile& b = ring(multiply.ring).tiles[static_cast<std::size_t>(multiply.b)];
+    const std::int64_t k = b.layout.extent(1);
     code.comment(fmt::format("64 x {} sums of {} products each, which go on by themselves.",
                              p_.sums[static_cast<std::size_t>(multiply.sums)].columns, k));
     code.line(p_.prefix + "wgmma_begin();");
-    code.line("#pragma unroll");
-    code.open(fmt::format("for (int i = 0; i < {}; ++i)", k / 16));
-    const auto operand = [&](int tile_at, const SharedTile& tile, Ref row) {
+    multiplying_.push_back(multiply.sums);
+    if (registers) {
+      code.open(fmt::format("{}each<{}>([&](auto i)", p_.prefix, k / 16));
+    } else {
+      code.line("#pragma unroll");
+      code.open(fmt::format("for (int i = 0; i < {}; ++i)", k / 16));
+    }
+    const auto operand = [&](int of, int tile_at, const SharedTile& tile, Ref row) {
       std::string more;
       const std::int64_t by_row = tile.layout.extent(0) > 64 ? tile.layout.offset({64, 0}) : 0;
       if (row != nullptr && !(row->is_constant() && row->constant == 0) && by_row != 0)
@@ -342,17 +353,19 @@ class ProgramPrinter {
           is_along_k(tile)
               ? 16
               : tile.layout.extent(1) * 64 * static_cast<std::int64_t>(size_of(tile.type));
-      return fmt::format("{}descriptor<{}>(&{})", p_.prefix, leap,
-                         place(multiply.ring, tile_at, more));
+      return fmt::format("{}descriptor<{}>(&{})", p_.prefix, leap, place(of, tile_at, more));
     };
     code.line(fmt::format("{}multiply_{}({}, {}, {}, {});", p_.prefix,
                           sums_names_[static_cast<std::size_t>(multiply.sums)],
                           sums_names_[static_cast<std::size_t>(multiply.sums)],
-                          operand(multiply.a, a, multiply.a_row), operand(multiply.b, b, nullptr),
-                          multiply.fresh == nullptr
-                              ? "true"
+                          registers ? rows_->fragments(multiply.fragments) + "[i]"
+                                    : operand(a_ring, multiply.a, a, multiply.a_row),
+                          operand(multiply.ring, multiply.b, b, nullptr),
+                          multiply.fresh == nullptr ? "true"
+                          : multiply.fresh->is_constant()
+                              ? std::string(multiply.fresh->constant != 0 ? "i > 0" : "true")
                               : fmt::format("i > 0 || !({})", values_.print(multiply.fresh))));
-    code.close();
+    code.close(registers ? ");" : "");
     code.line(p_.prefix + "wgmma_commit();");
   }
 
@@ -385,6 +398,36 @@ class ProgramPrinter {
     arrive(drain.ring, "", code);
     for (const int s : sums_here_)
       code.line(fmt::format("{}settle({});", p_.prefix, sums_names_[static_cast<std::size_t>(s)]));
+  }
+
+  void text(const Await& await, Code& code) {
+    code.line(fmt::format("{}wgmma_wait<{}>();", p_.prefix, await.left));
+    const auto left = static_cast<std::size_t>(await.left);
+    const std::size_t ended = multiplying_.size() - std::min(left, multiplying_.size());
+    const std::set<int> sums(multiplying_.begin(),
+                             multiplying_.begin() + static_cast<std::ptrdiff_t>(ended));
+    multiplying_.erase(multiplying_.begin(),
+                       multiplying_.begin() + static_cast<std::ptrdiff_t>(ended));
+    for (const int s : sums)
+      code.line(fmt::format("{}settle({});", p_.prefix, sums_names_[static_cast<std::size_t>(s)]));
+  }
+
+  void text(const Release& release, Code& code) {
+    const RingNames& of = names(release.ring);
+    const std::string stage = fmt::format("&{}[{}]", of.empty, of.stage);
+    if (p_.cluster == 1) {
+      code.line(fmt::format("if (threadIdx.x % 128 == 0) {}arrive({});", p_.prefix, stage));
+    } else {
+      code.line(fmt::format("if (threadIdx.x % 128 < {}) {}arrive_at({}, threadIdx.x % 128);",
+                            p_.cluster, p_.prefix, stage));
+    }
+    next_stage(release.ring, code);
+  }
+
+  template <class One>
+    requires requires(RowsText& rows, const One& one, Code& code) { rows.write(one, code); }
+  void text(const One& one, Code& code) {
+    rows_->write(one, code);
   }
 
   /// The value of `width` outputs from (m, n_run) on, of their sums in `sum`.
@@ -579,6 +622,7 @@ $prefixeach<$eighths>([&](auto l) {
                                    .packs = !stores_.empty()},
                                   p_.prefix);
     text += generators::warpgroup_helpers(p_.prefix);
+    text += rows_->helpers();
     products(text);
     return text;
   }
@@ -593,15 +637,17 @@ $prefixeach<$eighths>([&](auto l) {
       if (const auto* loop = std::get_if<Loop>(&operation.is)) products_of(loop->body, done, text);
       const auto* multiply = std::get_if<Multiply>(&operation.is);
       if (multiply == nullptr || !done.insert(multiply->sums).second) continue;
-      const Ring& of = ring(multiply->ring);
-      const SharedTile& a = of.tiles[static_cast<std::size_t>(multiply->a)];
-      const SharedTile& b = of.tiles[static_cast<std::size_t>(multiply->b)];
+      const Ring& of = ring(multiply->a_ring < 0 ? multiply->ring : multiply->a_ring);
+      const bool registers = multiply->fragments >= 0;
+      const SharedTile& b = ring(multiply->ring).tiles[static_cast<std::size_t>(multiply->b)];
+      const SharedTile& a = registers ? b : of.tiles[static_cast<std::size_t>(multiply->a)];
       text += generators::warpgroup_multiply(
           {.n = p_.sums[static_cast<std::size_t>(multiply->sums)].columns,
            .k = 16,
            .kind = a.type == ScalarType::kF16 ? "f16" : "bf16",
-           .a_k_rows = !is_along_k(a),
+           .a_k_rows = !registers && !is_along_k(a),
            .b_k_rows = !is_along_k(b),
+           .a_in_registers = registers,
            .name = "multiply_" + sums_names_[static_cast<std::size_t>(multiply->sums)]},
           p_.prefix);
     }
@@ -614,7 +660,9 @@ $prefixeach<$eighths>([&](auto l) {
   std::string group_;
   std::vector<std::string> view_names_, sums_names_, staging_names_;
   std::vector<RingNames> rings_;
-  std::set<int> sums_here_;               ///< of the role that is printed
+  std::set<int> sums_here_;  ///< of the role that is printed
+  std::optional<RowsText> rows_;
+  std::vector<int> multiplying_;          ///< sums of products on their way
   std::set<int> stores_;                  ///< widths
   std::set<int> box_stores_;              ///< dimensions
   std::set<std::pair<int, int>> copies_;  ///< dimensions, and to how many blocks

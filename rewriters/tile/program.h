@@ -14,6 +14,7 @@
 #include "candidates/tensor_map.h"
 #include "rewriters/lift/node.h"
 #include "rewriters/tile/layout.h"
+#include "rewriters/tile/rows.h"
 
 namespace hone::tile {
 
@@ -98,13 +99,19 @@ struct Commit {
 struct Wait {
   int ring = 0;
 };
-/// Consumer, between Wait and Advance: sums (+)= a * b over all of the tiles' k, by wgmma, which
-/// goes on by itself. `fresh`, a condition: what the sums were does not count.
+/// Consumer, between Wait and Advance or Release: sums (+)= a * b over all of the tiles' k, by
+/// wgmma, which goes on by itself. `fresh`, a condition: what the sums were does not count.
 struct Multiply {
   int sums = 0;
   int ring = 0, a = 0, b = 0;
   Ref a_row = nullptr;  ///< of this warp group in a, a multiple of 64
   Ref fresh = nullptr;
+  int a_ring = -1;     ///< where a is; -1: in `ring`, as b is
+  int fragments = -1;  ///< a is these, in registers; -1: it is a tile
+};
+/// Consumer: the stage is empty, and the next one follows. What was multiplied from it has ended.
+struct Release {
+  int ring = 0;
 };
 /// Consumer: goes on to the next stage, and releases the one before this: what was multiplied from
 /// it has ended. `nothing_before`, a condition: there is none to release.
@@ -134,7 +141,10 @@ struct Store {
 };
 
 struct Operation {
-  std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, Store> is;
+  std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, Store,
+               Release, Await, MapSums, MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn,
+               PassTurn>
+      is;
 };
 
 struct Role {
@@ -158,6 +168,8 @@ struct Program {
   std::vector<Ring> rings;
   std::vector<Staging> stagings;
   std::vector<Sums> sums;
+  std::vector<Rows> rows = {};
+  std::vector<Fragments> fragments = {};
   std::vector<Role> roles;
   /// Buffers that are read by values of Stores, and then those that are written but through views:
   /// parameters.
@@ -185,9 +197,10 @@ struct Limits {
 
 /// kRefused, with the operation and the reason:
 ///   shapes and layouts that do not fit a copy or a product; a stage that is read before it is
-///   full, filled before it is empty, or never released; a ring with no or two producers; sums
-///   stored while products are on their way; more registers than a role has; more shared memory
-///   than a block has.
+///   full, filled before it is empty, or never released; a ring with no or two producers; sums and
+///   fragments that are touched while products are on their way; rows that have no value yet, or
+///   are folded in part; turns that are not taken and passed alike; more registers than a role
+///   has; more shared memory than a block has.
 [[nodiscard]] Result<void> verify(const Program& program, const Limits& limits);
 
 /// The kernel and what stands before it, for sm_90a. The program must verify.

@@ -8,9 +8,24 @@
 
 #include "rewriters/tile/operands.h"
 #include "rewriters/tile/program.h"
+#include "rewriters/tile/rows_text.h"
 
 namespace hone::tile {
 namespace {
+
+/// What the rows of a role have.
+enum class RowsState {
+  kNothing,
+  kWhole,    ///< each row its value
+  kInLanes,  ///< each lane what its own elements give
+};
+
+/// A product on its way.
+struct Underway {
+  int sums = -1, fragments = -1;
+  std::set<int> rings;  ///< from whose stages it reads
+  bool operator==(const Underway&) const = default;
+};
 
 /// Where one role is in a ring.
 struct RingState {
@@ -19,7 +34,10 @@ struct RingState {
   bool multiplied = false;  ///< the full stage
   /// Of each tile of the acquired stage, which elements were copied.
   std::vector<std::vector<bool>> copied = {};
-  bool operator==(const RingState&) const = default;
+  /// What has to be the same after each round of a loop.
+  bool operator==(const RingState& other) const {
+    return acquired == other.acquired && full == other.full && copied == other.copied;
+  }
 };
 
 class Verifier {
@@ -33,15 +51,21 @@ class Verifier {
     for (const Role& role : program_.roles) {
       role_ = &role;
       states_.assign(program_.rings.size(), {});
-      multiplying_.clear();
+      rows_.assign(program_.rows.size(), RowsState::kNothing);
+      rounded_.assign(program_.fragments.size(), false);
+      underway_.clear();
       unreleased_.clear();
+      unknown_ = turn_ = false;
+      of_group_ = {program_.group};
+      check_registers(role);
       walk(role.body);
+      if (turn_) refuse(fmt::format("role '{}' ends in its turn", role.name));
       for (std::size_t r = 0; r < states_.size(); ++r) {
         if (states_[r].acquired || states_[r].full)
           refuse(fmt::format("role '{}' ends with a stage of ring '{}' in its hands", role.name,
                              program_.rings[r].name));
       }
-      if (!multiplying_.empty() || !unreleased_.empty())
+      if (!underway_.empty() || !unreleased_.empty())
         refuse(fmt::format("role '{}' ends while its products are on their way", role.name));
     }
     for (std::size_t r = 0; r < program_.rings.size(); ++r) {
@@ -93,8 +117,8 @@ class Verifier {
   }
 
   void check_ring(const Ring& ring) {
-    if (ring.stages < 2)
-      refuse(fmt::format("ring '{}' has {} stages; at least 2", ring.name, ring.stages));
+    if (ring.stages < 1)
+      refuse(fmt::format("ring '{}' has {} stages; at least 1", ring.name, ring.stages));
     for (const SharedTile& tile : ring.tiles) {
       bool empty = false;
       for (std::size_t d = 0; d < tile.layout.rank(); ++d)
@@ -105,6 +129,29 @@ class Verifier {
       else if (tile.layout.reach() != tile.layout.elements())
         refuse(fmt::format("tile '{}' has gaps: {}", tile.name, tile.layout.describe()));
     }
+  }
+
+  /// All that a role keeps in registers from product to product.
+  void check_registers(const Role& role) {
+    std::set<int> sums, fragments;
+    for_each_operation(role.body, [&](const Operation& operation) {
+      const auto* multiply = std::get_if<Multiply>(&operation.is);
+      if (multiply == nullptr) return;
+      if (is_place(multiply->sums, program_.sums.size())) sums.insert(multiply->sums);
+      if (is_place(multiply->fragments, program_.fragments.size()))
+        fragments.insert(multiply->fragments);
+    });
+    int kept = 0;
+    for (const int at : sums) kept += program_.sums[static_cast<std::size_t>(at)].columns / 2;
+    for (const int at : fragments)
+      kept += program_.fragments[static_cast<std::size_t>(at)].columns / 4;
+    // Addresses, rows, and what a loop needs.
+    if (sums.size() > 1 && kept + 32 > registers_of(role))
+      refuse(fmt::format("{} registers of sums and fragments do not fit role '{}', which has {}",
+                         kept, role.name, registers_of(role)));
+  }
+  [[nodiscard]] int registers_of(const Role& role) const {
+    return role.registers > 0 ? role.registers : program_.registers_at_launch(limits_.registers);
   }
 
   void walk(const Body& body) {
@@ -118,14 +165,44 @@ class Verifier {
   RingState& state(int ring) { return states_.at(static_cast<std::size_t>(ring)); }
   const Ring& ring(int at) const { return program_.rings.at(static_cast<std::size_t>(at)); }
 
-  void check(const Define&) {}
+  void check(const Define& define) {
+    if (define.value != nullptr && depends_on_group(define.value)) of_group_.insert(define.symbol);
+  }
+  /// Whether warp groups of a role may have different values of this.
+  bool depends_on_group(lift::Ref value) const {
+    return std::ranges::any_of(of_group_, [&](SymbolId symbol) { return value->uses(symbol); });
+  }
 
   void check(const Loop& loop) {
     const std::vector<RingState> before = states_;
+    const std::string& name = program_.nodes->symbol(loop.symbol).name;
+    const std::vector<Underway> started = underway_;
+    const std::vector<RowsState> rows = rows_;
+    const bool turn = turn_;
     walk(loop.body);
     if (states_ != before)
       refuse(fmt::format("a round of the loop over '{}' does not leave the rings as it found them",
-                         program_.nodes->symbol(loop.symbol).name));
+                         name));
+    bool turns = false;
+    for_each_operation(loop.body, [&](const Operation& operation) {
+      turns |= std::holds_alternative<TakeTurn>(operation.is);
+    });
+    if (turns &&
+        (depends_on_group(loop.first) || depends_on_group(loop.end) || depends_on_group(loop.step)))
+      refuse(
+          fmt::format("warp groups may take unlike numbers of turns in the loop over '{}'", name));
+    if (turn_ != turn)
+      refuse(
+          fmt::format("a round of the loop over '{}' does not pass the turn that it takes", name));
+    if (underway_ != started || rows_ != rows) {
+      // What the second round finds is what all later ones do.
+      const std::vector<Underway> after = underway_;
+      walk(loop.body);
+      if (underway_ != after)
+        refuse(fmt::format("every round of the loop over '{}' leaves more products on their way",
+                           name));
+      unknown_ = unknown_ || underway_ != started;
+    }
   }
 
   void check(const Acquire& acquire) {
@@ -204,22 +281,24 @@ class Verifier {
 
   void check(const Multiply& multiply) {
     if (!is_place(multiply.ring, program_.rings.size()) ||
-        !is_place(multiply.a, ring(multiply.ring).tiles.size()) ||
         !is_place(multiply.b, ring(multiply.ring).tiles.size()) ||
         !is_place(multiply.sums, program_.sums.size()))
       return refuse("a product of what is not there");
-    const Ring& of = ring(multiply.ring);
-    const SharedTile& a = of.tiles[static_cast<std::size_t>(multiply.a)];
-    const SharedTile& b = of.tiles[static_cast<std::size_t>(multiply.b)];
+    if (multiply.fragments >= 0) return check_from_registers(multiply);
+    const int a_ring = multiply.a_ring < 0 ? multiply.ring : multiply.a_ring;
+    if (!is_place(a_ring, program_.rings.size()) ||
+        !is_place(multiply.a, ring(a_ring).tiles.size()))
+      return refuse("a product of what is not there");
+    const SharedTile& a = ring(a_ring).tiles[static_cast<std::size_t>(multiply.a)];
+    const SharedTile& b = ring(multiply.ring).tiles[static_cast<std::size_t>(multiply.b)];
     const Sums& sums = program_.sums[static_cast<std::size_t>(multiply.sums)];
-    if (!state(multiply.ring).full)
+    if (!state(multiply.ring).full || !state(a_ring).full)
       return refuse(
           fmt::format("'{}' and '{}' are multiplied before they are full", a.name, b.name));
     if (const std::string why = product_mistake(a, b, sums.columns); !why.empty())
       return refuse(why);
     // The sums, addresses, and what a loop needs.
-    const int registers =
-        role_->registers > 0 ? role_->registers : program_.registers_at_launch(limits_.registers);
+    const int registers = registers_of(*role_);
     if (sums.columns / 2 + 40 > registers)
       refuse(fmt::format("{} registers of sums do not fit role '{}', which has {}",
                          sums.columns / 2, role_->name, registers));
@@ -228,12 +307,42 @@ class Verifier {
     if (role_->warp_groups > program_.nodes->extent(program_.group) || !rows || rows->low < 0 ||
         rows->high + 64 > a.layout.extent(0))
       refuse(fmt::format("role '{}' multiplies rows that '{}' may not have", role_->name, a.name));
-    const auto [other, fresh] =
-        products_.try_emplace(multiply.sums, a.type, is_along_k(a), is_along_k(b));
-    if (!fresh && other->second != std::tuple(a.type, is_along_k(a), is_along_k(b)))
-      refuse(fmt::format("'{}' are sums of products of two kinds", sums.name));
+    started(multiply, {a.type, is_along_k(a) ? 1 : 0, is_along_k(b)});
+    state(a_ring).multiplied = true;
+    underway_.back().rings.insert(a_ring);
+  }
+
+  void check_from_registers(const Multiply& multiply) {
+    if (!is_place(multiply.fragments, program_.fragments.size()))
+      return refuse("a product of what is not there");
+    const auto at = static_cast<std::size_t>(multiply.fragments);
+    const Fragments& a = program_.fragments[at];
+    const SharedTile& b = ring(multiply.ring).tiles[static_cast<std::size_t>(multiply.b)];
+    if (!state(multiply.ring).full || !rounded_[at])
+      return refuse(
+          fmt::format("'{}' and '{}' are multiplied before they are full", a.name, b.name));
+    if (const std::string why =
+            product_mistake(a, b, program_.sums[static_cast<std::size_t>(multiply.sums)].columns);
+        !why.empty())
+      return refuse(why);
+    started(multiply, {a.type, -1, is_along_k(b)});
+  }
+
+  /// `kind`: the type, how a and b lie.
+  void started(const Multiply& multiply, const std::tuple<ScalarType, int, bool>& kind) {
+    const auto [other, fresh] = products_.try_emplace(multiply.sums, kind);
+    if (!fresh && other->second != kind)
+      refuse(fmt::format("'{}' are sums of products of two kinds",
+                         program_.sums[static_cast<std::size_t>(multiply.sums)].name));
     state(multiply.ring).multiplied = true;
-    multiplying_.insert(multiply.sums);
+    underway_.push_back({multiply.sums, multiply.fragments, {multiply.ring}});
+  }
+  /// All but the last `left` products have ended.
+  void ended(std::size_t left) {
+    while (underway_.size() > left) underway_.erase(underway_.begin());
+  }
+  bool is_underway(int sums) const {
+    return std::ranges::any_of(underway_, [&](const Underway& one) { return one.sums == sums; });
   }
 
   void check(const Advance& advance) {
@@ -244,6 +353,10 @@ class Verifier {
     if (advance.nothing_before == nullptr)
       refuse(fmt::format("ring '{}' is advanced without a word on when there is no stage before",
                          ring(advance.ring).name));
+    if (ring(advance.ring).stages < 2)
+      refuse(fmt::format("ring '{}' is advanced with one stage in hand, and has {}; at least 2",
+                         ring(advance.ring).name, ring(advance.ring).stages));
+    ended(1);
     at = {};
     unreleased_.insert(advance.ring);
   }
@@ -252,13 +365,140 @@ class Verifier {
     if (state(drain.ring).full || !unreleased_.contains(drain.ring))
       refuse(
           fmt::format("ring '{}' is drained where there is no last stage", ring(drain.ring).name));
-    multiplying_.clear();
+    ended(0);
+    unknown_ = false;
     unreleased_.erase(drain.ring);
   }
 
+  void check(const Await& await) {
+    if (await.left < 0 || (await.left > 0 && unknown_))
+      refuse(
+          fmt::format("role '{}' waits for all but {} products where it is not known how many "
+                      "are on their way",
+                      role_->name, await.left));
+    ended(static_cast<std::size_t>(std::max(await.left, 0)));
+    if (await.left == 0) unknown_ = false;
+  }
+
+  void check(const Release& release) {
+    if (!is_place(release.ring, program_.rings.size())) return refuse("a ring that is not there");
+    RingState& at = state(release.ring);
+    if (!at.full || !at.multiplied)
+      refuse(fmt::format("ring '{}' is released where no stage of it was multiplied",
+                         ring(release.ring).name));
+    for (const Underway& one : underway_)
+      if (one.rings.contains(release.ring))
+        refuse(fmt::format("ring '{}' is released while products read its stage",
+                           ring(release.ring).name));
+    at = {};
+  }
+
+  void check(const TakeTurn&) {
+    if (role_->warp_groups < 2) refuse(fmt::format("role '{}' takes turns alone", role_->name));
+    if (turn_) refuse(fmt::format("role '{}' takes a turn that it has", role_->name));
+    turn_ = true;
+  }
+  void check(const PassTurn&) {
+    if (!turn_) refuse(fmt::format("role '{}' passes a turn that it does not have", role_->name));
+    turn_ = false;
+  }
+
+  /// Whether these sums may be read and written.
+  bool at_rest(int sums) {
+    if (!is_place(sums, program_.sums.size())) {
+      refuse("sums that are not there");
+    } else if (is_underway(sums)) {
+      refuse(fmt::format("'{}' are touched while products are on their way",
+                         program_.sums[static_cast<std::size_t>(sums)].name));
+    } else {
+      return true;
+    }
+    return false;
+  }
+  /// `in_lanes`: these rows may be folded in part.
+  void check_reads(lift::Ref value, int in_lanes) {
+    if (value == nullptr) return;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      const Rows& rows = program_.rows[r];
+      if (!mentions(value, rows.value)) continue;
+      if (rows_[r] == RowsState::kNothing)
+        refuse(fmt::format("rows '{}' have no value yet", rows.name));
+      if (rows_[r] == RowsState::kInLanes && static_cast<int>(r) != in_lanes)
+        refuse(fmt::format("rows '{}' are used where lanes have parts of them", rows.name));
+    }
+  }
+  static bool mentions(lift::Ref value, lift::Ref leaf) {
+    if (value == leaf) return true;
+    return std::ranges::any_of(value->args, [&](lift::Ref arg) { return mentions(arg, leaf); }) ||
+           std::ranges::any_of(value->terms,
+                               [&](const lift::Term& term) { return mentions(term.atom, leaf); });
+  }
+
+  void check(const MapSums& map) {
+    if (map.awaits && map.unless == nullptr)
+      refuse("sums that are mapped in any case are waited for by Await");
+    if (map.awaits ? !is_place(map.sums, program_.sums.size()) : !at_rest(map.sums))
+      return refuse("sums that are not there");
+    if (map.value == nullptr) return refuse("sums become what is not said");
+    check_reads(map.value, -1);
+    check_reads(map.unless, -1);
+    if ((map.row_symbol >= 0 && map.row == nullptr) ||
+        (map.column_symbol >= 0 && map.column == nullptr))
+      refuse(fmt::format("'{}' are mapped by places that are not known",
+                         program_.sums[static_cast<std::size_t>(map.sums)].name));
+  }
+  void check(const MapRows& map) {
+    if (!is_place(map.rows, rows_.size()) || map.value == nullptr)
+      return refuse("rows that are not there");
+    check_reads(map.value, map.rows);
+    RowsState& state = rows_[static_cast<std::size_t>(map.rows)];
+    const bool kept = mentions(map.value, program_.rows[static_cast<std::size_t>(map.rows)].value);
+    if (!kept || state != RowsState::kInLanes) state = RowsState::kWhole;
+  }
+  void check(const ReduceRows& reduce) {
+    if (!is_place(reduce.rows, rows_.size())) return refuse("rows that are not there");
+    if (!at_rest(reduce.sums)) return;
+    if (reduce.op != "max" && reduce.op != "+")
+      return refuse(fmt::format("rows are folded by 'max' or '+', not '{}'", reduce.op));
+    RowsState& state = rows_[static_cast<std::size_t>(reduce.rows)];
+    const Rows& rows = program_.rows[static_cast<std::size_t>(reduce.rows)];
+    if (reduce.onto && state == RowsState::kNothing)
+      refuse(fmt::format("rows '{}' have no value yet", rows.name));
+    // A sum counts four times what all lanes of a row have.
+    if (reduce.onto && reduce.op == "+" && !reduce.in_lanes)
+      refuse(fmt::format("rows '{}' are added to by each of four lanes", rows.name));
+    if (reduce.onto && !reduce.in_lanes && state == RowsState::kInLanes)
+      refuse(fmt::format("rows '{}' are used where lanes have parts of them", rows.name));
+    state = reduce.in_lanes ? RowsState::kInLanes : RowsState::kWhole;
+  }
+  void check(const FoldRows& fold) {
+    if (!is_place(fold.rows, rows_.size())) return refuse("rows that are not there");
+    RowsState& state = rows_[static_cast<std::size_t>(fold.rows)];
+    if (state != RowsState::kInLanes)
+      refuse(fmt::format("rows '{}' are folded where lanes have no parts of them",
+                         program_.rows[static_cast<std::size_t>(fold.rows)].name));
+    state = RowsState::kWhole;
+  }
+  void check(const RoundSums& round) {
+    if (!at_rest(round.sums)) return;
+    if (!is_place(round.fragments, program_.fragments.size()))
+      return refuse("fragments that are not there");
+    const Fragments& to = program_.fragments[static_cast<std::size_t>(round.fragments)];
+    const Sums& from = program_.sums[static_cast<std::size_t>(round.sums)];
+    if (to.columns != from.columns || to.columns % 16 != 0)
+      refuse(fmt::format("{} columns of '{}' are rounded to {} of '{}'", from.columns, from.name,
+                         to.columns, to.name));
+    if (to.type != ScalarType::kF16 && to.type != ScalarType::kBf16)
+      refuse(fmt::format("'{}' are rounded to {}; wgmma reads f16 and bf16", from.name,
+                         to_string(to.type)));
+    for (const Underway& one : underway_)
+      if (one.fragments == round.fragments)
+        refuse(fmt::format("'{}' are written while products read them", to.name));
+    rounded_[static_cast<std::size_t>(round.fragments)] = true;
+  }
+
   void check(const Store& store) {
-    if (multiplying_.contains(store.sums))
-      refuse("sums are stored while products are on their way");
+    if (is_underway(store.sums)) refuse("sums are stored while products are on their way");
     if (store.contiguous < 1) refuse("a store of no elements");
     if (store.staging >= 0) check_staged(store);
   }
@@ -300,10 +540,15 @@ class Verifier {
   const Limits& limits_;
   const Role* role_ = nullptr;
   std::vector<RingState> states_;
-  std::set<int> multiplying_;  ///< sums of products on their way
-  std::set<int> unreleased_;   ///< rings whose last stage is for Drain
-  std::map<int, std::tuple<ScalarType, bool, bool>>
-      products_;  ///< of each sums: type, orientations
+  std::vector<RowsState> rows_;
+  std::vector<bool> rounded_;       ///< fragments that have values
+  std::vector<Underway> underway_;  ///< in the order of their start
+  bool unknown_ = false;            ///< whether there may be fewer, where a loop has no rounds
+  bool turn_ = false;               ///< the role has it
+  std::set<SymbolId> of_group_;     ///< symbols that differ between its warp groups
+  std::set<int> unreleased_;        ///< rings whose last stage is for Drain
+  /// Of each sums: the type, how a and b lie (a: -1: in registers).
+  std::map<int, std::tuple<ScalarType, int, bool>> products_;
   std::map<int, std::set<std::string>> producers_;
   std::set<int> consumers_;
   std::map<int, std::string> staging_users_;

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "candidates/export/cpp.h"
+#include "candidates/export/cpp_support.h"
 #include "candidates/task_reader.h"
 #include "rewriters/generators/attention/attention.h"
 #include "rewriters/lift/fuse.h"
@@ -85,6 +87,7 @@ int main() {
   cudaMalloc(&Q, count * sizeof *Q); cudaMalloc(&K, count * sizeof *K);
   cudaMalloc(&V, count * sizeof *V); cudaMalloc(&O, count * sizeof *O);
   fill<<<1024, 256>>>(Q, count, 1); fill<<<1024, 256>>>(K, count, 2); fill<<<1024, 256>>>(V, count, 3);
+  $views
   const auto once = [&] { $launches };
   $attributes
   once();
@@ -189,22 +192,37 @@ int main_of(int count, char** args) {
   }
 
   const GeneratedLaunch& launch = generated->launches.at(0);
-  std::string list;
+  std::string list, maps;
+  for (const GeneratedTensorMap& map : launch.tensor_maps) {
+    const auto texts = [](const std::vector<std::int64_t>& numbers) {
+      std::vector<std::string> out;
+      for (const std::int64_t value : numbers) out.push_back(std::to_string(value));
+      return out;
+    };
+    const std::string name = fmt::format("map_{}", map.buffer);
+    maps += exporting::tensor_map_text(name, map.buffer, *parse_scalar_type(kind), map.map.swizzle,
+                                       texts(map.map.shape), texts(map.map.strides),
+                                       texts(map.map.box));
+    list += (list.empty() ? "" : ", ") + name;
+  }
   for (const std::string& arg : launch.args) list += (list.empty() ? "" : ", ") + arg;
   const std::string launches = fmt::format("{}<<<{}, {}, {}>>>({});", launch.kernel, launch.grid[0],
                                            launch.block[0], launch.shared_bytes, list);
   const std::string attributes =
       fmt::format("cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});",
                   launch.kernel, launch.shared_bytes);
-  std::fputs(with(NestCase::source_of(*generated) + kMain, {{"$heads", args[1]},
-                                                            {"$length", args[2]},
-                                                            {"$depth", args[3]},
-                                                            {"$causal", causal ? "true" : "false"},
-                                                            {"$kind", kind},
-                                                            {"$type", type},
-                                                            {"$launches", launches},
-                                                            {"$attributes", attributes},
-                                                            {"$title", to_string(step)}})
+  std::string text = NestCase::source_of(*generated);
+  if (!maps.empty()) text += "#include <cstring>\n" + std::string(exporting::kCppTensorMaps);
+  std::fputs(with(text + kMain, {{"$heads", args[1]},
+                                 {"$length", args[2]},
+                                 {"$depth", args[3]},
+                                 {"$causal", causal ? "true" : "false"},
+                                 {"$kind", kind},
+                                 {"$type", type},
+                                 {"$launches", launches},
+                                 {"$views", maps},
+                                 {"$attributes", attributes},
+                                 {"$title", to_string(step)}})
                  .c_str(),
              stdout);
   return 0;

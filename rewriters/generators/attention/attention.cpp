@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rewriters/generators/attention/emit.h"
+#include "rewriters/generators/attention/hopper.h"
 
 namespace hone::generators {
 namespace {
@@ -40,6 +41,8 @@ class AttentionGenerator : public Generator {
     if (!found) return std::unexpected(found.error());
     const auto schedule = schedule_of(*found, goal, step);
     if (!schedule) return std::unexpected(schedule.error());
+    if (schedule->pipe == Pipe::kWgmmaBulk)
+      return with_includes(goal, *found, generate_bulk(*found, *schedule, goal, prefix));
     const Emitter emit(*found, *schedule, goal, prefix);
 
     Generated generated;
@@ -47,14 +50,22 @@ class AttentionGenerator : public Generator {
     generated.source += schedule->pipe == Pipe::kFma     ? fma_kernel(emit)
                         : schedule->pipe == Pipe::kWgmma ? wgmma_kernel(emit)
                                                          : mma_kernel(emit);
-    std::vector<ScalarType> types{found->nest->type};
-    for (const std::string& input : found->inputs) {
+    generated.launches.push_back(emit.launch());
+    return with_includes(goal, *found, std::move(generated));
+  }
+
+ private:
+  /// The headers of half types, where buffers have them.
+  static Result<Generated> with_includes(const Goal& goal, const Attention& a,
+                                         Result<Generated> generated) {
+    if (!generated) return generated;
+    std::vector<ScalarType> types{a.nest->type};
+    for (const std::string& input : a.inputs) {
       if (const ConcreteBuffer* buffer = goal.buffer(input)) types.push_back(buffer->type);
     }
     const auto has = [&](ScalarType type) { return std::ranges::find(types, type) != types.end(); };
-    if (has(ScalarType::kF16)) generated.includes.emplace_back("cuda_fp16.h");
-    if (has(ScalarType::kBf16)) generated.includes.emplace_back("cuda_bf16.h");
-    generated.launches.push_back(emit.launch());
+    if (has(ScalarType::kF16)) generated->includes.emplace_back("cuda_fp16.h");
+    if (has(ScalarType::kBf16)) generated->includes.emplace_back("cuda_bf16.h");
     return generated;
   }
 };

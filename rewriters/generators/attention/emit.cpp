@@ -246,8 +246,7 @@ Holes Emitter::holes() const {
       fmt::format("// {}: {} queries a block, {} keys at a time, {}.", a.describe(), s.rows, s.keys,
                   ring ? fmt::format("{} tiles of them in shared memory at once", s.stages)
                        : "the next keys under way while values are used, and the other way round");
-  const bool backwards = std::ranges::any_of(
-      a.bounds, [](const Bound& bound) { return bound.key < 0 && bound.query > 0; });
+  const bool backwards = last_are_longest(a);
   holes["where"] =
       fmt::format("const int thread = threadIdx.x, batch = blockIdx.x / kBlocks;\n{}",
                   backwards ? "// The last queries have most to do: they go first.\n"

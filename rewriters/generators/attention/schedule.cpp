@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "rewriters/generators/attention/hopper.h"
 #include "rewriters/generators/attention/tile.h"
 #include "rewriters/generators/nests.h"
 #include "rewriters/generators/space.h"
@@ -10,8 +11,10 @@
 namespace hone::generators::attention {
 namespace {
 
-constexpr Pipe kPipes[] = {Pipe::kWgmma, Pipe::kMma, Pipe::kFma, Pipe::kTf32x3, Pipe::kTf32};
+constexpr Pipe kPipes[] = {Pipe::kWgmmaBulk, Pipe::kWgmma,  Pipe::kMma,
+                           Pipe::kFma,       Pipe::kTf32x3, Pipe::kTf32};
 constexpr int kMostRegisters = 255;
+constexpr std::int64_t kNearBytes = std::int64_t{24} << 20;  // of half an L2
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
@@ -30,14 +33,36 @@ MathLevel allowed_math(const Goal& goal) {
   return known ? goal.context->task->math : MathLevel::kReassociate;
 }
 
+bool is_wgmma(Pipe pipe) { return pipe == Pipe::kWgmma || pipe == Pipe::kWgmmaBulk; }
+
 bool fits(const Attention& a, const Goal& goal, const Schedule& s) {
+  if (s.pipe == Pipe::kWgmmaBulk)
+    return registers_of(a, s) <= (s.rows == 64 ? 248 : role_registers(s.rows).second) &&
+           shared_bytes(a, s) <= shared_limit(goal);
   return s.threads() <= 512 && registers_of(a, s) <= kMostRegisters &&
          s.threads() * rounded_up(registers_of(a, s), 8) <= 65536 &&
          shared_bytes(a, s) <= shared_limit(goal);
 }
 
+void repair_wgmma_bulk(const Attention& a, const Goal& goal, Schedule& s) {
+  s.ahead = 1;
+  s.warp_rows = 16;
+  s.query_in_registers = false;
+  s.rows = std::min(s.rows, 192);
+  s.stages = std::max(s.stages, 2);
+  // Blocks of a cluster have to need the same tiles.
+  if (!a.bounds.empty()) s.cluster = 1;
+  while (!fits(a, goal, s) && s.stages > 2) --s.stages;
+  while (!fits(a, goal, s) && s.keys > 64) s.keys -= 16;
+  while (!fits(a, goal, s) && s.rows > 64) s.rows -= 64;
+  while (!fits(a, goal, s) && s.keys > 16) s.keys -= 16;
+  s.turns = s.turns && s.rows > 64;
+}
+
 /// Less of one thing after the other, what costs least first.
 void repair(const Attention& a, const Goal& goal, Schedule& s) {
+  if (s.pipe == Pipe::kWgmmaBulk) return repair_wgmma_bulk(a, goal, s);
+  s.turns = s.persistent = false;
   const bool fma = s.pipe == Pipe::kFma;
   if (s.pipe == Pipe::kWgmma) s.stages = std::max(s.stages, 2);
   if (s.pipe != Pipe::kWgmma) s.ahead = 1;
@@ -68,14 +93,22 @@ std::string_view name_of(Pipe pipe) {
       return "tf32";
     case Pipe::kWgmma:
       return "wgmma";
+    case Pipe::kWgmmaBulk:
+      return "wgmma-bulk";
   }
   return "";
+}
+
+bool last_are_longest(const Attention& a) {
+  return std::ranges::any_of(a.bounds,
+                             [](const Bound& bound) { return bound.key < 0 && bound.query > 0; });
 }
 
 MathLevel math_of(const Attention& a, Pipe pipe) {
   switch (pipe) {
     case Pipe::kMma:
     case Pipe::kWgmma:
+    case Pipe::kWgmmaBulk:
       // Rounding the weights costs no more than rounding the output.
       return a.nest->type == a.values.type ? MathLevel::kReassociate : MathLevel::kReduced;
     case Pipe::kTf32x3:
@@ -89,14 +122,30 @@ MathLevel math_of(const Attention& a, Pipe pipe) {
 
 int padded_depth(const Attention& a, Pipe pipe) {
   if (pipe == Pipe::kFma) return static_cast<int>(a.depth);
-  return rounded_up(a.depth, pipe == Pipe::kWgmma ? 64 : pipe == Pipe::kMma ? 16 : 8);
+  return rounded_up(a.depth, is_wgmma(pipe) ? 64 : pipe == Pipe::kMma ? 16 : 8);
 }
 
 int padded_columns(const Attention& a, Pipe pipe) {
-  return rounded_up(a.columns, pipe == Pipe::kWgmma ? 64 : 16);
+  return rounded_up(a.columns, is_wgmma(pipe) ? 64 : 16);
+}
+
+std::pair<int, int> role_registers(int rows) {
+  switch (rows / 64) {
+    case 1:
+      return {0, 0};
+    case 2:
+      return {40, 232};
+    default:
+      return {32, 160};
+  }
 }
 
 std::int64_t shared_bytes(const Attention& a, const Schedule& s) {
+  if (s.pipe == Pipe::kWgmmaBulk) {
+    const std::int64_t depth = padded_depth(a, s.pipe), columns = padded_columns(a, s.pipe);
+    // Each tile begins at a multiple of 1024; then barriers.
+    return 2 * (s.rows * depth + s.stages * s.keys * (depth + columns)) + 16 * (1 + 2 * s.stages);
+  }
   const std::int64_t tiles = tile_of(a, s, Which::kQuery).bytes() +
                              s.key_stages() * tile_of(a, s, Which::kKey).bytes() +
                              s.stages * tile_of(a, s, Which::kValues).bytes();
@@ -110,6 +159,7 @@ int registers_of(const Attention& a, const Schedule& s) {
     const int per_row = columns / 16 + s.keys / 16;
     return Schedule::kFmaRows * (per_row + 3) + s.keys / 8 + 48;
   }
+  if (s.pipe == Pipe::kWgmmaBulk) return columns / 2 + s.keys / 2 + s.keys / 4 + 32;
   if (s.pipe == Pipe::kWgmma) {
     return columns / 2 + s.ahead * (s.keys / 2 + 24) + s.keys / 4 + 16;
   }
@@ -139,6 +189,9 @@ std::vector<Pipe> pipes_for(const Attention& a, const Goal& goal) {
     const bool dense = std::min(a.depth, a.columns) > 32 && !a.query.rows_are_near &&
                        !a.key.rows_are_near && !a.values.rows_are_near;
     if (pipe == Pipe::kWgmma && (!half || capability != 90 || !dense)) continue;
+    if (pipe == Pipe::kWgmmaBulk &&
+        (capability != 90 || std::min(a.depth, a.columns) <= 32 || !has_bulk_operands(a)))
+      continue;
     if ((pipe == Pipe::kTf32 || pipe == Pipe::kTf32x3) && half) continue;
     pipes.push_back(pipe);
   }
@@ -160,12 +213,20 @@ std::vector<Parameter> space_of(const Attention& a, const Goal& goal) {
     tensor = tensor || pipe != Pipe::kFma;
   }
   add("pipe", pipes);
+  const bool bulk =
+      std::ranges::find(pipes, ParameterValue(std::string("wgmma-bulk"))) != pipes.end();
   add("rows", numbers({64, 128, 192, 256}));
-  add("keys", numbers({32, 64, 128}));
+  add("keys", bulk ? numbers({32, 64, 96, 128, 160, 176}) : numbers({32, 64, 128}));
   add("stages", numbers({1, 2, 3}));
   if (tensor) add("warp_rows", numbers({16, 32}));
   if (std::ranges::find(pipes, ParameterValue(std::string("wgmma"))) != pipes.end()) {
     add("ahead", numbers({1, 2}));
+  }
+  if (bulk) {
+    add("turns", {std::string("no"), std::string("yes")});
+    add("persistent", {std::string("no"), std::string("yes")});
+    if (last_are_longest(a)) add("together", numbers({1, 2, 4, 8, 16, 32}));
+    if (a.bounds.empty()) add("cluster", numbers({1, 2}));
   }
   if (all_half(a)) add("query", {std::string("registers"), std::string("shared")});
   return space;
@@ -177,7 +238,15 @@ namespace {
 Schedule usual(const Attention& a, Pipe pipe) {
   Schedule s{.pipe = pipe};
   const bool large = padded_columns(a, pipe) > 64;
-  if (pipe == Pipe::kMma) {
+  if (pipe == Pipe::kWgmmaBulk) {
+    s.rows = large ? 128 : 192;
+    s.keys = 128;
+    s.turns = s.persistent = true;
+    // Keys and values of so many stay in the L2 while all their queries are done.
+    const std::int64_t bytes = a.keys * (a.depth + a.columns) * 2;
+    while (s.together > 1 && s.together * bytes > kNearBytes) s.together /= 2;
+    while (s.together < 32 && 2 * s.together * bytes <= kNearBytes) s.together *= 2;
+  } else if (pipe == Pipe::kMma) {
     s.warp_rows = 32;
     s.query_in_registers = !large;
     s.stages = large ? 1 : 2;
@@ -196,8 +265,19 @@ std::vector<Schedule> usual_ones(const Attention& a, const Goal& goal, Pipe pipe
   asked[2].keys = first.keys * 2;
   asked[3].rows = pipe == Pipe::kWgmma ? 192 : first.rows;
   asked[3].keys = pipe == Pipe::kWgmma ? 128 : first.keys / 2;
+  if (pipe == Pipe::kWgmmaBulk) {
+    asked[1].rows = 320 - first.rows;
+    asked[2].keys = first.rows == 128 ? 176 : 96;
+    asked[3] = first;
+    if (a.bounds.empty()) {
+      asked[3].cluster = 2;
+    } else {
+      asked[3].turns = false;
+    }
+  }
   const auto key = [](const Schedule& s) {
-    return std::tuple(s.rows, s.keys, s.stages, s.warp_rows, s.ahead, s.query_in_registers);
+    return std::tuple(s.rows, s.keys, s.stages, s.warp_rows, s.ahead, s.query_in_registers, s.turns,
+                      s.persistent);
   };
   for (Schedule& s : asked) {
     repair(a, goal, s);
@@ -222,6 +302,10 @@ std::vector<std::vector<std::size_t>> first_guesses(const Attention& a, const Go
       if (name == "stages") return std::int64_t{s.stages};
       if (name == "ahead") return std::int64_t{s.ahead};
       if (name == "warp_rows") return std::int64_t{s.warp_rows};
+      if (name == "turns") return std::string(s.turns ? "yes" : "no");
+      if (name == "together") return std::int64_t{s.together};
+      if (name == "cluster") return std::int64_t{s.cluster};
+      if (name == "persistent") return std::string(s.persistent ? "yes" : "no");
       return std::string(s.query_in_registers ? "registers" : "shared");
     });
   };
@@ -246,10 +330,15 @@ Result<Schedule> schedule_of(const Attention& a, const Goal& goal, const Step& s
     return std::ranges::find(all, value) == all.end() ? otherwise : static_cast<int>(value);
   };
   s.rows = among("rows", {64, 128, 192, 256}, 128);
-  s.keys = among("keys", {16, 32, 64, 128}, 64);
+  s.keys = s.pipe == Pipe::kWgmmaBulk ? among("keys", {16, 32, 64, 96, 128, 160, 176}, 128)
+                                      : among("keys", {16, 32, 64, 128}, 64);
   s.stages = among("stages", {1, 2, 3, 4}, 2);
   s.ahead = among("ahead", {1, 2}, 1);
   s.warp_rows = among("warp_rows", {16, 32}, 16);
+  s.turns = step.string_param("turns", "no") == "yes";
+  s.persistent = step.string_param("persistent", "no") == "yes";
+  s.cluster = among("cluster", {1, 2}, 1);
+  s.together = among("together", {1, 2, 4, 8, 16, 32}, 8);
   s.query_in_registers = step.string_param("query", "shared") == "registers";
   repair(a, goal, s);
   if (!fits(a, goal, s)) {

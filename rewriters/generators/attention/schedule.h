@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rewriters/generators/attention/analysis.h"
@@ -10,11 +11,12 @@ namespace hone::generators::attention {
 
 /// What multiplies. Softmax is in f32 everywhere.
 enum class Pipe {
-  kFma,     ///< one multiply-add per thread
-  kMma,     ///< mma.sync m16n8k16: f16 and bf16, weights rounded to them
-  kTf32x3,  ///< mma.sync m16n8k8 three times: f32 as two tf32 each
-  kTf32,    ///< once: f32 rounded to tf32
-  kWgmma,   ///< wgmma m64nNk16: as kMma, by warpgroups of 128 threads
+  kFma,        ///< one multiply-add per thread
+  kMma,        ///< mma.sync m16n8k16: f16 and bf16, weights rounded to them
+  kTf32x3,     ///< mma.sync m16n8k8 three times: f32 as two tf32 each
+  kTf32,       ///< once: f32 rounded to tf32
+  kWgmma,      ///< wgmma m64nNk16: as kMma, by warpgroups of 128 threads
+  kWgmmaBulk,  ///< the same, tiles copied in bulk by a thread of their own (hopper.h)
 };
 [[nodiscard]] std::string_view name_of(Pipe pipe);
 
@@ -26,11 +28,17 @@ struct Schedule {
   int stages = 2;      ///< tiles of keys and values; 1: each is refilled while the other is used
   int ahead = 1;       ///< tiles whose scores are made before their weights (wgmma)
   bool query_in_registers = true;  ///< else read from shared memory for every tile (mma)
+  bool turns = false;       ///< warp groups start their products one after the other (wgmma-bulk)
+  bool persistent = false;  ///< a block for each multiprocessor, not for each tile (wgmma-bulk)
+  /// Batches of which the tiles with most keys go first together, where tiles differ (wgmma-bulk).
+  int together = 8;
+  int cluster = 1;  ///< blocks that share their tiles of keys and values (wgmma-bulk)
 
   [[nodiscard]] int threads() const {
-    return pipe == Pipe::kFma     ? rows / kFmaRows * 16
-           : pipe == Pipe::kWgmma ? rows * 2
-                                  : rows / warp_rows * 32;
+    return pipe == Pipe::kFma         ? rows / kFmaRows * 16
+           : pipe == Pipe::kWgmma     ? rows * 2
+           : pipe == Pipe::kWgmmaBulk ? rows * 2 + 128
+                                      : rows / warp_rows * 32;
   }
   [[nodiscard]] int key_stages() const { return ahead == 2 ? stages + 1 : stages; }
   static constexpr int kFmaRows = 8;  ///< queries of a thread; 16 threads share them
@@ -43,6 +51,13 @@ struct Schedule {
 [[nodiscard]] std::int64_t shared_bytes(const Attention& a, const Schedule& schedule);
 /// 32-bit registers of a thread, about.
 [[nodiscard]] int registers_of(const Attention& a, const Schedule& schedule);
+
+/// wgmma-bulk: registers of each thread that copies, and of each that multiplies, in a block of so
+/// many queries; 0: what the compiler gives.
+[[nodiscard]] std::pair<int, int> role_registers(int rows);
+
+/// Whether later queries have more keys.
+[[nodiscard]] bool last_are_longest(const Attention& a);
 
 [[nodiscard]] MathLevel math_of(const Attention& a, Pipe pipe);
 /// Pipes that can do it at this math level, the most exact first.

@@ -135,9 +135,10 @@ const lift_tests::Emulated& emulated(const Task& task) {
 
 /// Errors relative to the largest output.
 void expect_right(const Reference& reference, const Choice& choice, double tolerance = 2e-5,
-                  const std::string& arch = "sm_90") {
+                  const std::string& arch = "sm_90", int multiprocessors = 0) {
   const Task task = reference.task(MathLevel::kReduced);
   RewriteContext context{&task, task.sizes, target_limits(arch)};
+  if (multiprocessors != 0) context.target.sm_count = multiprocessors;
   const auto rewriter = make_rewriter(*kAttention);
   Step step;
   step.rewriter = "generate-attention";
@@ -204,6 +205,52 @@ TEST(Attention, Wgmma) {
     reference.keys = stages == 2 ? 152 : 192;
     expect_right(reference, ahead, 2e-3);
   }
+}
+
+Choice bulk(std::int64_t rows, std::int64_t keys, std::int64_t stages = 2, bool turns = false,
+            bool persistent = false) {
+  Choice choice = at("wgmma-bulk", rows, keys, stages);
+  choice["turns"] = std::string(turns ? "yes" : "no");
+  choice["persistent"] = std::string(persistent ? "yes" : "no");
+  return choice;
+}
+
+TEST(Attention, Bulk) {
+  for (const int depth : {64, 128}) {
+    SCOPED_TRACE(depth);
+    Reference reference{
+        .type = "f16", .queries = 128, .keys = 256, .depth = depth, .columns = depth};
+    expect_right(reference, bulk(128, 128), 2e-3);
+    // Ends of queries and of keys; a single tile of keys.
+    reference.queries = 200, reference.keys = 333;
+    expect_right(reference, bulk(128, 64, 3, true), 2e-3);
+    reference.keys = 45;
+    expect_right(reference, bulk(64, 64), 2e-3);
+  }
+}
+
+/// Only tiles up to the diagonal, those that it crosses masked; blocks that do several tiles of
+/// queries, of several heads, whose lengths differ.
+TEST(Attention, BulkCausal) {
+  Reference reference{
+      .type = "bf16", .heads = 3, .queries = 300, .keys = 300, .depth = 72, .columns = 64};
+  reference.logit = "k <= q ? score * 0.25f : -INFINITY";
+  expect_right(reference, bulk(128, 96, 2, true, true), 1.5e-2, "sm_90", 4);
+  reference.depth = 128, reference.type = "f16";
+  expect_right(reference, bulk(192, 64, 2, true), 2e-3);
+  for (const std::int64_t together : {1, 2, 4}) {
+    Choice choice = bulk(64, 128, 2, false, true);
+    choice["together"] = together;
+    expect_right(reference, choice, 2e-3, "sm_90", 4);
+  }
+}
+
+/// Blocks do tile after tile, the last round with fewer blocks.
+TEST(Attention, BulkTileAfterTile) {
+  Reference reference{
+      .type = "f16", .heads = 3, .queries = 300, .keys = 130, .depth = 64, .columns = 64};
+  for (const int multiprocessors : {1, 7, 14})
+    expect_right(reference, bulk(64, 64, 3, false, true), 2e-3, "sm_90", multiprocessors);
 }
 
 TEST(Attention, HeadsOfManySizes) {
@@ -288,6 +335,34 @@ TEST(Attention, StylesOnTensorCores) {
   }
 }
 
+/// Two blocks copy halves of each tile of keys and values for both; an odd tile of queries has
+/// nobody to share with.
+TEST(Attention, BulkClusters) {
+  Reference reference{
+      .type = "f16", .heads = 3, .queries = 300, .keys = 150, .depth = 64, .columns = 128};
+  for (const int multiprocessors : {0, 5}) {
+    Choice choice = bulk(64, 64, 2, false, multiprocessors != 0);
+    choice["cluster"] = std::int64_t{2};
+    expect_right(reference, choice, 2e-3, "sm_90", multiprocessors);
+    choice["rows"] = std::int64_t{128};
+    choice["turns"] = std::string("yes");
+    expect_right(reference, choice, 2e-3, "sm_90", multiprocessors);
+  }
+}
+
+TEST(Attention, BulkInManyStyles) {
+  for (const char* name : {"causal with keys before", "window", "rows without a key",
+                           "rows without a key, by a number", "bias", "lengths", "shared heads",
+                           "sequence first", "other result", "capped", "one query"}) {
+    SCOPED_TRACE(name);
+    Reference reference = kStyles.at(name);
+    reference.type = "f16";
+    reference.depth = 40, reference.columns = 48;
+    expect_right(reference, bulk(64, 32), 2e-3);
+    expect_right(reference, bulk(128, 64, 2, true, true), 2e-3);
+  }
+}
+
 TEST(Attention, StylesInTf32) {
   for (const char* name : {"columns first, odd", "bias", "window"}) {
     SCOPED_TRACE(name);
@@ -303,6 +378,7 @@ TEST(Attention, MaximumThatGrowsMuch) {
   expect_right(reference, at("tf32x3", 64, 32), 1e-4);
   reference.type = "f16";
   expect_right(reference, at("mma", 64, 32), 2e-3);
+  expect_right(reference, bulk(64, 32), 2e-3);
   for (const std::int64_t ahead : {1, 2}) {
     Choice choice = at("wgmma", 64, 32);
     choice["ahead"] = ahead;
@@ -407,7 +483,8 @@ TEST(Attention, MathLevels) {
             "reassociate: fma; tf32x3: tf32x3; tf32: tf32; ");
   EXPECT_EQ(pipes(f32, MathLevel::kTf32x3, "sm_80"), "reassociate: fma; tf32x3: tf32x3; ");
   EXPECT_EQ(pipes(f32, MathLevel::kReduced, "sm_75"), "reassociate: fma; ");
-  EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_90"), "reassociate: wgmma mma fma; ");
+  EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_90"),
+            "reassociate: wgmma-bulk wgmma mma fma; ");
   EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_80"), "reassociate: mma fma; ");
 }
 

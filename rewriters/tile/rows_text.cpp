@@ -1,0 +1,258 @@
+#include "rewriters/tile/rows_text.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "rewriters/generators/print_value.h"
+#include "rewriters/generators/text.h"
+
+namespace hone::tile {
+namespace {
+
+using generators::Code;
+using generators::filled;
+using generators::Holes;
+
+constexpr const char* kPower = R"(
+// 2^x to two units in the last place; 0 where that is below the normal numbers.
+__device__ __forceinline__ float $prefixpower(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+)";
+
+/// Two elements in the lower and the upper half of a register, as wgmma reads A.
+constexpr const char* kPair = R"(
+// Two numbers rounded to $kind, the first in the lower half.
+__device__ __forceinline__ unsigned $prefixpair_$kind(float low, float high) {
+  unsigned both;
+  asm("cvt.rn.$kindx2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  return both;
+}
+)";
+
+constexpr const char* kTurns = R"(
+// Named barriers: one group of 128 threads waits until another one has arrived.
+__device__ __forceinline__ void $prefixtake_turn(int group) {
+  asm volatile("bar.sync %0, 256;" ::"r"(group + 1) : "memory");
+}
+__device__ __forceinline__ void $prefixpass_turn(int group) {
+  asm volatile("bar.arrive %0, 256;" ::"r"(group + 1) : "memory");
+}
+)";
+
+/// All values below one, each once, itself last.
+void below(lift::Ref value, std::set<lift::Ref>& seen, std::vector<lift::Ref>& all) {
+  if (!seen.insert(value).second) return;
+  for (const lift::Ref arg : value->args) below(arg, seen, all);
+  for (const lift::Term& term : value->terms) below(term.atom, seen, all);
+  all.push_back(value);
+}
+std::vector<lift::Ref> all_of(lift::Ref value) {
+  std::set<lift::Ref> seen;
+  std::vector<lift::Ref> all;
+  below(value, seen, all);
+  return all;
+}
+
+/// Lines of a text that has its own indentation.
+void lines(const std::string& text, Code& code) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    code.line(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+std::string kind_of(ScalarType type) { return type == ScalarType::kF16 ? "f16" : "bf16"; }
+
+}  // namespace
+
+void for_each_operation(const Body& body, const std::function<void(const Operation&)>& visit) {
+  for (const Operation& operation : body) {
+    visit(operation);
+    if (const auto* loop = std::get_if<Loop>(&operation.is)) for_each_operation(loop->body, visit);
+  }
+}
+
+RowsText::RowsText(const Program& program, generators::Printer& values, generators::Names& names,
+                   std::vector<std::string> sums)
+    : p_(program), values_(values), sums_(std::move(sums)) {
+  if (p_.rows.empty() && p_.fragments.empty()) return;
+  for (const char* word : {"i", "k", "first", "second"}) names.take(word);
+  for (const Rows& rows : p_.rows) rows_.push_back(names.fresh(rows.name));
+  for (const Fragments& fragments : p_.fragments) fragments_.push_back(names.fresh(fragments.name));
+}
+
+void RowsText::begin(const Role& role, const std::string& group, Code& code) {
+  std::set<int> rows, fragments;
+  bool turns = false;
+  for_each_operation(role.body, [&](const Operation& operation) {
+    turns |= std::holds_alternative<TakeTurn>(operation.is);
+    if (const auto* map = std::get_if<MapRows>(&operation.is)) rows.insert(map->rows);
+    if (const auto* reduce = std::get_if<ReduceRows>(&operation.is)) rows.insert(reduce->rows);
+    if (const auto* round = std::get_if<RoundSums>(&operation.is))
+      fragments.insert(round->fragments);
+  });
+  if (!rows.empty()) code.comment("Of the two rows of which a lane has some columns.");
+  for (const int at : rows)
+    code.line(fmt::format("float {}[2] = {{}};", rows_[static_cast<std::size_t>(at)]));
+  for (const int at : fragments)
+    code.line(fmt::format("unsigned {}[{}][4] = {{}};", fragments_[static_cast<std::size_t>(at)],
+                          p_.fragments[static_cast<std::size_t>(at)].columns / 16));
+  group_ = group;
+  groups_ = role.warp_groups;
+  if (!turns) return;
+  turns_ = true;
+  code.comment("The first turn is group 0's.");
+  code.line(fmt::format("if ({} == {}) {}pass_turn(0);", group_, groups_ - 1, p_.prefix));
+}
+
+void RowsText::write(const TakeTurn&, Code& code) {
+  code.line(fmt::format("{}take_turn({});", p_.prefix, group_));
+}
+
+void RowsText::write(const PassTurn&, Code& code) {
+  code.line(fmt::format("{}pass_turn({});", p_.prefix,
+                        groups_ == 2
+                            ? fmt::format("1 - {}", group_)
+                            : fmt::format("{0} + 1 == {1} ? 0 : {0} + 1", group_, groups_)));
+}
+
+std::string RowsText::value_text(lift::Ref value, const std::string& half) {
+  for (std::size_t r = 0; r < rows_.size(); ++r)
+    values_.known[p_.rows[r].value] = fmt::format("{}[{}]", rows_[r], half);
+  std::vector<lift::Ref> powers;
+  for (const lift::Ref node : all_of(value)) {
+    if (!node->is("exp2") || node->type != ScalarType::kF32) continue;
+    values_.known[node] = fmt::format("{}power({})", p_.prefix, values_.print(node->args[0]));
+    powers.push_back(node);
+    powers_ = true;
+  }
+  std::string text = values_.print(value);
+  for (const lift::Ref node : powers) values_.known.erase(node);
+  return text;
+}
+
+bool RowsText::reads_rows(lift::Ref value) const {
+  bool reads = false;
+  for (const lift::Ref node : all_of(value))
+    for (const Rows& rows : p_.rows) reads |= rows.value == node;
+  return reads;
+}
+
+/// Under which a map is not left out; empty: always.
+std::string RowsText::condition(lift::Ref unless) {
+  if (unless == nullptr) return "";
+  if (!reads_rows(unless)) return fmt::format("if (!({}))", values_.print(unless));
+  return fmt::format("if (__any_sync(0xffffffffu, !({}) || !({})))", value_text(unless, "0"),
+                     value_text(unless, "1"));
+}
+
+void RowsText::write(const MapSums& map, Code& code) {
+  const std::string& name = sums_[static_cast<std::size_t>(map.sums)];
+  const int count = p_.sums[static_cast<std::size_t>(map.sums)].columns / 2;
+  const std::string condition = this->condition(map.unless);
+  if (!condition.empty()) code.open(condition);
+  if (map.awaits) {
+    code.line(p_.prefix + "wgmma_wait<0>();");
+    code.line(fmt::format("{}settle({});", p_.prefix, name));
+  }
+  if (map.row_symbol >= 0) values_.indices[map.row_symbol] = "m";
+  if (map.column_symbol >= 0) values_.indices[map.column_symbol] = "n";
+  if (map.sum != nullptr) values_.known[map.sum] = name + "[i]";
+  const std::string value = value_text(map.value, "half");
+  code.open(fmt::format("{}each<{}>([&](auto i)", p_.prefix, count));
+  if (generators::mentions(value, "half")) code.line("constexpr int half = i / 2 % 2;");
+  if (generators::mentions(value, "m"))
+    code.line(fmt::format("const int m = {} + warp * 16 + i / 2 % 2 * 8 + lane / 4;",
+                          values_.print_index(map.row)));
+  if (generators::mentions(value, "n"))
+    code.line(fmt::format("const int n = {} + i / 4 * 8 + lane % 4 * 2 + i % 2;",
+                          values_.print_index(map.column)));
+  code.line(fmt::format("{}[i] = {};", name, value));
+  code.close(");");
+  if (!condition.empty()) code.close();
+  code.line(fmt::format("{}settle({});", p_.prefix, name));
+}
+
+void RowsText::write(const MapRows& map, Code& code) {
+  code.line(fmt::format("{}each<2>([&](auto half) {{ {}[half] = {}; }});", p_.prefix,
+                        rows_[static_cast<std::size_t>(map.rows)], value_text(map.value, "half")));
+}
+
+void RowsText::write(const ReduceRows& reduce, Code& code) {
+  const auto both = [&](const std::string& a, const std::string& b) {
+    return generators::combined(reduce.op, ScalarType::kF32, a, b);
+  };
+  const std::string& rows = rows_[static_cast<std::size_t>(reduce.rows)];
+  const std::string all = both("first", "second");
+  const Holes holes = {
+      {"prefix", p_.prefix},
+      {"rows", rows},
+      {"sums", sums_[static_cast<std::size_t>(reduce.sums)]},
+      {"rest", std::to_string(p_.sums[static_cast<std::size_t>(reduce.sums)].columns / 8 - 1)},
+      {"first", both("first", fmt::format("{}[j * 4 + 4 + 2 * half]",
+                                          sums_[static_cast<std::size_t>(reduce.sums)]))},
+      {"second", both("second", fmt::format("{}[j * 4 + 5 + 2 * half]",
+                                            sums_[static_cast<std::size_t>(reduce.sums)]))},
+      {"all", reduce.onto ? both(rows + "[half]", reduce.op == "+" ? "(" + all + ")" : all) : all}};
+  lines(filled(R"($prefixeach<2>([&](auto half) {
+  float first = $sums[2 * half], second = $sums[2 * half + 1];
+  $prefixeach<$rest>([&](auto j) {
+    first = $first;
+    second = $second;
+  });
+  $rows[half] = $all;
+});
+)",
+               holes),
+        code);
+  if (!reduce.in_lanes) write(FoldRows{reduce.rows, reduce.op}, code);
+}
+
+void RowsText::write(const FoldRows& fold, Code& code) {
+  const std::string& rows = rows_[static_cast<std::size_t>(fold.rows)];
+  const auto step = [&](int lanes) {
+    return generators::combined(
+        fold.op, ScalarType::kF32, rows + "[half]",
+        fmt::format("__shfl_xor_sync(0xffffffffu, {}[half], {})", rows, lanes));
+  };
+  lines(filled(R"($prefixeach<2>([&](auto half) {  // the four lanes of a row
+  $rows[half] = $one;
+  $rows[half] = $two;
+});
+)",
+               {{"prefix", p_.prefix}, {"rows", rows}, {"one", step(1)}, {"two", step(2)}}),
+        code);
+}
+
+void RowsText::write(const RoundSums& round, Code& code) {
+  const Fragments& to = p_.fragments[static_cast<std::size_t>(round.fragments)];
+  pairs_.insert(to.type);
+  lines(filled(R"($prefixeach<$count>([&](auto j) {
+  $prefixeach<4>([&](auto l) {
+    $to[j][l] = $prefixpair_$kind($sums[j * 8 + l * 2], $sums[j * 8 + l * 2 + 1]);
+  });
+  $prefixsettle($to[j]);
+});
+)",
+               {{"prefix", p_.prefix},
+                {"count", std::to_string(to.columns / 16)},
+                {"to", fragments_[static_cast<std::size_t>(round.fragments)]},
+                {"kind", kind_of(to.type)},
+                {"sums", sums_[static_cast<std::size_t>(round.sums)]}}),
+        code);
+}
+
+std::string RowsText::helpers() const {
+  std::string text = powers_ ? filled(kPower, {{"prefix", p_.prefix}}) : "";
+  if (turns_) text += filled(kTurns, {{"prefix", p_.prefix}});
+  for (const ScalarType type : pairs_)
+    text += filled(kPair, {{"prefix", p_.prefix}, {"kind", kind_of(type)}});
+  return text;
+}
+
+}  // namespace hone::tile

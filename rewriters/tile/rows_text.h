@@ -1,0 +1,57 @@
+// CUDA for what is done to sums between products (rows.h). Part of print().
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rewriters/generators/emit.h"
+#include "rewriters/tile/program.h"
+
+namespace hone::tile {
+
+/// For one program. `values` prints its integers and loads, and must outlive this, as the program
+/// must. In scope of the texts: `lane` and `warp` (of the warp group).
+class RowsText {
+ public:
+  /// `sums` are the names of the program's sums; names of rows and fragments are taken from
+  /// `names`.
+  RowsText(const Program& program, generators::Printer& values, generators::Names& names,
+           std::vector<std::string> sums);
+
+  /// Variables of the rows and fragments that a role uses, and its first turn. `group`: what the
+  /// warp group's number is called.
+  void begin(const Role& role, const std::string& group, generators::Code& code);
+  /// Device functions that the texts so far call.
+  [[nodiscard]] std::string helpers() const;
+  [[nodiscard]] const std::string& fragments(int at) const {
+    return fragments_[static_cast<std::size_t>(at)];
+  }
+
+  void write(const MapSums& map, generators::Code& code);
+  void write(const MapRows& map, generators::Code& code);
+  void write(const ReduceRows& reduce, generators::Code& code);
+  void write(const FoldRows& fold, generators::Code& code);
+  void write(const RoundSums& round, generators::Code& code);
+  void write(const TakeTurn& take, generators::Code& code);
+  void write(const PassTurn& pass, generators::Code& code);
+
+ private:
+  [[nodiscard]] std::string value_text(lift::Ref value, const std::string& half);
+  [[nodiscard]] std::string condition(lift::Ref unless);
+  [[nodiscard]] bool reads_rows(lift::Ref value) const;
+
+  const Program& p_;
+  generators::Printer& values_;
+  std::vector<std::string> sums_, rows_, fragments_;
+  std::string group_;
+  int groups_ = 1;  ///< warp groups of the role
+  bool powers_ = false, turns_ = false;
+  std::set<ScalarType> pairs_;
+};
+
+/// All operations of a body and of loops in it, in order.
+void for_each_operation(const Body& body, const std::function<void(const Operation&)>& visit);
+
+}  // namespace hone::tile
