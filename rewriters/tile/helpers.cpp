@@ -167,6 +167,21 @@ struct alignas(sizeof(T) * kCount) $prefixpack {
 };
 )";
 
+constexpr const char* kRuns = R"(
+// Adds a run's sums to those of the runs before (`fresh`: there are none). What that loses is the
+// next run's beginning, so that nothing is lost in the end. (Kahan, Comm. ACM 8 (1965), 40.)
+template <int kCount>
+__device__ __forceinline__ void $prefixadd_runs(float (&sums)[kCount], float (&runs)[kCount],
+                                                bool fresh) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    const float sum = fresh ? 0.0f : sums[i], more = sum + runs[i];
+    runs[i] = fabsf(more) <= 3.40282347e38f ? runs[i] - (more - sum) : 0.0f;
+    sums[i] = more;
+  }
+}
+)";
+
 }  // namespace
 
 std::string helpers_of(const Helpers& helpers, const std::string& prefix) {
@@ -177,6 +192,7 @@ std::string helpers_of(const Helpers& helpers, const std::string& prefix) {
   for (const int rank : helpers.stores) text += store_function(rank, prefix);
   if (!helpers.stores.empty()) text += filled(kStagings, holes);
   if (helpers.registers) text += filled(kRegisters, holes);
+  if (helpers.runs) text += filled(kRuns, holes);
   if (helpers.packs) text += filled(kPacks, holes);
   return text;
 }

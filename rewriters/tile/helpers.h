@@ -11,6 +11,7 @@ namespace hone::tile {
 struct Helpers {
   bool cluster = false;                       ///< blocks arrive at one another's barriers
   bool registers = false;                     ///< roles give and take registers
+  bool runs = false;                          ///< runs are added up
   std::set<std::pair<int, int>> copies = {};  ///< bulk copies: dimensions, and to how many blocks
   std::set<int> stores = {};  ///< bulk copies from shared memory to tensors of these dimensions
   bool packs = false;         ///< values that are stored at once

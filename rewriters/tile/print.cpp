@@ -196,6 +196,7 @@ class ProgramPrinter {
   static void sums_of(const Body& body, std::set<int>& sums) {
     for (const Operation& operation : body) {
       if (const auto* multiply = std::get_if<Multiply>(&operation.is)) sums.insert(multiply->sums);
+      if (const auto* add = std::get_if<AddRuns>(&operation.is)) sums.insert(add->sums);
       if (const auto* loop = std::get_if<Loop>(&operation.is)) sums_of(loop->body, sums);
     }
   }
@@ -424,6 +425,28 @@ class ProgramPrinter {
     next_stage(release.ring, code);
   }
 
+  void text(const AddRuns& add, Code& code) {
+    runs_ = true;
+    const std::string& sums = sums_names_[static_cast<std::size_t>(add.sums)];
+    code.comment("The runs' sums, so that nothing of them is lost.");
+    code.line(fmt::format("{}add_runs({}, {}, {});", p_.prefix, sums,
+                          sums_names_[static_cast<std::size_t>(add.runs)],
+                          values_.print(add.fresh)));
+  }
+
+  /// Two neighbouring sums from place `at` on: "{sums[at], sums[at + 1]}".
+  std::string two_sums(const Store& store, const std::string& at, int more) const {
+    const auto one = [&](int number) {
+      const std::string place = number == 0 ? at : fmt::format("{} + {}", at, number);
+      const std::string& sums = sums_names_[static_cast<std::size_t>(store.sums)];
+      if (store.runs < 0) return fmt::format("{}[{}]", sums, place);
+      return fmt::format("static_cast<double>({}[{}]) + {}[{}]", sums, place,
+                         sums_names_[static_cast<std::size_t>(store.runs)], place);
+    };
+    return fmt::format("{{{}, {}}}", one(more), one(more + 1));
+  }
+  static std::string sum_type(const Store& store) { return store.runs < 0 ? "float" : "double"; }
+
   template <class One>
     requires requires(RowsText& rows, const One& one, Code& code) { rows.write(one, code); }
   void text(const One& one, Code& code) {
@@ -498,10 +521,8 @@ $done
     constexpr int at = first + l * 8;
     const int n = $column + first * 2 + l * 16 + lane % 4 * 2;
     $prefixstore_matrices(&box[row * 64 + (l * 2 ^ swizzle) * 8],
-                          outputs(m, n, {$sums[at], $sums[at + 1]}),
-                          outputs(m + 8, n, {$sums[at + 2], $sums[at + 3]}),
-                          outputs(m, n + 8, {$sums[at + 4], $sums[at + 5]}),
-                          outputs(m + 8, n + 8, {$sums[at + 6], $sums[at + 7]}));
+                          outputs(m, n, $sums0), outputs(m + 8, n, $sums2),
+                          outputs(m, n + 8, $sums4), outputs(m + 8, n + 8, $sums6));
   });
   $prefixpublish();
   $prefixmeet_group();
@@ -517,12 +538,15 @@ $done
                                       {"type", std::string(type_name(tile.type))},
                                       {"slot", slot},
                                       {"column", index(store.column)},
-                                      {"sums", sums_names_[static_cast<std::size_t>(store.sums)]},
+                                      {"sums0", two_sums(store, "at", 0)},
+                                      {"sums2", two_sums(store, "at", 2)},
+                                      {"sums4", two_sums(store, "at", 4)},
+                                      {"sums6", two_sums(store, "at", 6)},
                                       {"view", view_names_[static_cast<std::size_t>(store.view)]},
                                       {"inner", index(store.to.back())},
                                       {"outer", others}});
     const std::string head = filled(R"(// Outputs (m, n_run) and its right neighbour.
-const auto outputs = [&](int m, int n_run, const $prefixpack<float, 2>& sum) -> unsigned {
+const auto outputs = [&](int m, int n_run, const $prefixpack<$sum_type, 2>& sum) -> unsigned {
   $within$outputs
 };
 $type* const here = $staging$of_group;
@@ -531,6 +555,7 @@ const int m = $row + warp * 16 + lane / 4;
 const int row = warp * 16 + lane % 16, swizzle = lane % 8 ^ lane / 16;
 )",
                                     {{"prefix", p_.prefix},
+                                     {"sum_type", sum_type(store)},
                                      {"within", within(store)},
                                      {"outputs", outputs(store, 2)},
                                      {"type", std::string(type_name(tile.type))},
@@ -568,11 +593,16 @@ const int row = warp * 16 + lane % 16, swizzle = lane % 8 ^ lane / 16;
     if (store.staging >= 0) return staged_text(store, code);
     const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
     const std::string& name = sums_names_[static_cast<std::size_t>(store.sums)];
-    const int width =
-        size_of(store.type) == 2 && store.contiguous >= 4 && sums.columns % 16 == 0 ? 4 : 2;
+    const int width = size_of(store.type) == 2 && store.runs < 0 && store.contiguous >= 4 &&
+                              sums.columns % 16 == 0
+                          ? 4
+                          : 2;
     stores_.insert(width);
     const Holes holes = {{"prefix", p_.prefix},
                          {"sums", name},
+                         {"sums0", two_sums(store, "j * 4", 0)},
+                         {"sums2", two_sums(store, "j * 4", 2)},
+                         {"sum_type", sum_type(store)},
                          {"row", index(store.row)},
                          {"column", index(store.column)},
                          {"rows", std::to_string(store.rows)},
@@ -581,7 +611,7 @@ const int row = warp * 16 + lane % 16, swizzle = lane % 8 ^ lane / 16;
                          {"eighths", std::to_string(sums.columns / 8)},
                          {"outputs", outputs(store, width)}};
     std::string all = filled(R"(// Outputs (m, n_run) and its right neighbours from their sums.
-const auto store = [&](int m, int n_run, const $prefixpack<float, $width>& sum) {
+const auto store = [&](int m, int n_run, const $prefixpack<$sum_type, $width>& sum) {
   if (m >= $rows || n_run >= $columns) return;
   $outputs
 };
@@ -591,8 +621,8 @@ const int m = $row + warp * 16 + lane / 4;
     all += filled(width == 2
                       ? R"($prefixeach<$eighths>([&](auto j) {
   const int n = $column + j * 8 + lane % 4 * 2;
-  store(m, n, {$sums[j * 4], $sums[j * 4 + 1]});
-  store(m + 8, n, {$sums[j * 4 + 2], $sums[j * 4 + 3]});
+  store(m, n, $sums0);
+  store(m + 8, n, $sums2);
 });
 )"
                       : R"(// Two lanes swap halves, so that each has four neighbours of one row.
@@ -617,6 +647,7 @@ $prefixeach<$eighths>([&](auto l) {
     for (const Role& role : p_.roles) given |= role.registers > 0;
     std::string text = helpers_of({.cluster = p_.cluster > 1,
                                    .registers = given,
+                                   .runs = runs_,
                                    .copies = copies_,
                                    .stores = box_stores_,
                                    .packs = !stores_.empty()},
@@ -662,7 +693,8 @@ $prefixeach<$eighths>([&](auto l) {
   std::vector<RingNames> rings_;
   std::set<int> sums_here_;  ///< of the role that is printed
   std::optional<RowsText> rows_;
-  std::vector<int> multiplying_;          ///< sums of products on their way
+  std::vector<int> multiplying_;  ///< sums of products on their way
+  bool runs_ = false;
   std::set<int> stores_;                  ///< widths
   std::set<int> box_stores_;              ///< dimensions
   std::set<std::pair<int, int>> copies_;  ///< dimensions, and to how many blocks

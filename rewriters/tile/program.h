@@ -123,10 +123,17 @@ struct Advance {
 struct Drain {
   int ring = 0;
 };
+/// Consumer: sums += runs, or = where `fresh`, a condition; runs = what that loses of them, which
+/// their next products are added to: in the end nothing is lost.
+struct AddRuns {
+  int sums = 0, runs = 0;
+  Ref fresh = nullptr;
+};
 /// Consumer: outputs from sums. Every thread has some of (row, column); the value is that of a
 /// nest, in which `sum` stands for the sum.
 struct Store {
   int sums = 0;
+  int runs = -1;                                 ///< not -1: the sum is that of both, in f64
   Ref row = nullptr, column = nullptr;           ///< of the sums' first element in the output
   SymbolId row_symbol = -1, column_symbol = -1;  ///< what they are called in value, element, guard
   std::int64_t rows = 0, columns = 0;            ///< of the output
@@ -141,8 +148,8 @@ struct Store {
 };
 
 struct Operation {
-  std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, Store,
-               Release, Await, MapSums, MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn,
+  std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, AddRuns,
+               Store, Release, Await, MapSums, MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn,
                PassTurn>
       is;
 };

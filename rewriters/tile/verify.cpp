@@ -135,6 +135,9 @@ class Verifier {
   void check_registers(const Role& role) {
     std::set<int> sums, fragments;
     for_each_operation(role.body, [&](const Operation& operation) {
+      if (const auto* add = std::get_if<AddRuns>(&operation.is);
+          add && is_place(add->sums, program_.sums.size()))
+        sums.insert(add->sums);
       const auto* multiply = std::get_if<Multiply>(&operation.is);
       if (multiply == nullptr) return;
       if (is_place(multiply->sums, program_.sums.size())) sums.insert(multiply->sums);
@@ -497,8 +500,25 @@ class Verifier {
     rounded_[static_cast<std::size_t>(round.fragments)] = true;
   }
 
+  void check(const AddRuns& add) {
+    if (!at_rest(add.sums) || !at_rest(add.runs)) return;
+    const Sums& sums = program_.sums[static_cast<std::size_t>(add.sums)];
+    const Sums& runs = program_.sums[static_cast<std::size_t>(add.runs)];
+    if (add.sums == add.runs || sums.columns != runs.columns || add.fresh == nullptr)
+      refuse(
+          fmt::format("'{}' are added to '{}': others of as many columns, and a word on when "
+                      "these begin",
+                      runs.name, sums.name));
+  }
+
   void check(const Store& store) {
-    if (is_underway(store.sums)) refuse("sums are stored while products are on their way");
+    if (is_underway(store.sums) || (store.runs >= 0 && is_underway(store.runs)))
+      refuse("sums are stored while products are on their way");
+    if (store.runs >= 0 && (!is_place(store.runs, program_.sums.size()) ||
+                            !is_place(store.sums, program_.sums.size()) ||
+                            program_.sums[static_cast<std::size_t>(store.runs)].columns !=
+                                program_.sums[static_cast<std::size_t>(store.sums)].columns))
+      refuse("sums are stored with runs of other columns");
     if (store.contiguous < 1) refuse("a store of no elements");
     if (store.staging >= 0) check_staged(store);
   }

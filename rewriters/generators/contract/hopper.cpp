@@ -144,6 +144,7 @@ class BulkBuilder {
     program_.group = nodes_.new_symbol("group", s_.bm / 64);
     program_.views = {*view_of(c_, c_.a, s_.bm), *view_of(c_, c_.b, s_.bn / s_.cluster)};
     program_.sums = {{"sums", s_.bn}};
+    if (in_runs()) program_.sums.push_back({"runs", s_.bn});
     const auto tile_of = [&](const char* name, const Operand& operand, int rows) {
       return tile::SharedTile{name, operand.type,
                               tile::wgmma_operand(rows, kTileK, strides_of(c_, operand)->k == 1)};
@@ -317,16 +318,45 @@ class BulkBuilder {
     const Place where = place(tile, body);
     const Ref of_group = s_.bm == 64 ? number(0) : nodes_.scale(at(program_.group), 64);
     const Ref fresh = nodes_.is_zero(at(k));
-    body.push_back({over_k(k, {{tile::Wait{0}},
-                               {tile::Multiply{0, 0, 0, 1, of_group, fresh}},
-                               {tile::Advance{0, fresh}}})});
-    body.push_back({tile::Drain{0}});
+    if (in_runs()) {
+      body.push_back(over_runs(k, of_group));
+    } else {
+      body.push_back({over_k(k, {{tile::Wait{0}},
+                                 {tile::Multiply{0, 0, 0, 1, of_group, fresh}},
+                                 {tile::Advance{0, fresh}}})});
+      body.push_back({tile::Drain{0}});
+    }
     body.push_back({s_.split_k > 1 ? partial_store(where, of_group) : store(where, of_group)});
     return over_tiles(tile, std::move(body));
   }
 
+  /// Runs of a few tiles of k, each of which ends before its sums are added up.
+  tile::Operation over_runs(SymbolId k, Ref of_group) {
+    const std::int64_t length = std::min<std::int64_t>(tiles_of_run(s_) * kTileK, k_each_);
+    const SymbolId run = nodes_.new_symbol("run", k_each_);
+    Ref end = nodes_.add(at(run), number(length));
+    if (k_each_ % length != 0) end = nodes_.op("min", ScalarType::kI64, {end, number(k_each_)});
+    tile::Loop of_run{k,
+                      at(run),
+                      end,
+                      number(kTileK),
+                      {{tile::Wait{0}},
+                       {tile::Multiply{1, 0, 0, 1, of_group, nodes_.is_zero(at(k))}},
+                       {tile::Advance{0, nodes_.is_zero(nodes_.subtract(at(k), at(run)))}}},
+                      ""};
+    return {tile::Loop{
+        run,
+        number(0),
+        number(k_each_),
+        number(length),
+        {{std::move(of_run)}, {tile::Drain{0}}, {tile::AddRuns{0, 1, nodes_.is_zero(at(run))}}},
+        fmt::format("Terms are added in f32 in runs of {}.", length)}};
+  }
+  [[nodiscard]] bool in_runs() const { return adds_in_runs(c_, s_.pipe); }
+
   [[nodiscard]] tile::Store store_at(const Place& where, Ref of_group) {
     return {.sums = 0,
+            .runs = in_runs() ? 1 : -1,
             .row = nodes_.add(at(where.m_first), of_group),
             .column = at(where.n_first),
             .row_symbol = c_.m,
@@ -383,7 +413,7 @@ class BulkBuilder {
 
 bool has_bulk_operands(const Contraction& c) {
   const bool half = c.a.type == ScalarType::kF16 || c.a.type == ScalarType::kBf16;
-  return half && c.a.type == c.b.type && c.total_type == ScalarType::kF32 &&
+  return half && c.a.type == c.b.type && (c.total_type == ScalarType::kF32 || c.narrow_terms) &&
          view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
 }
 

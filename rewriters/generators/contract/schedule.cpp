@@ -116,7 +116,8 @@ void repair_wgmma_bulk(Schedule& s, const Contraction& c) {
   s.bk = 64;
   s.bm = std::clamp(s.bm, 64, 256);
   // 64 rows for each warp group, and its sums in what registers there are.
-  s.bn = std::clamp(s.bn, 64, s.bm == 256 ? 128 : 256);
+  if (adds_in_runs(c, s.pipe)) s.bm = std::min(s.bm, 128);  // two sets of sums
+  s.bn = std::clamp(s.bn, 64, s.bm == 256 || adds_in_runs(c, s.pipe) ? 128 : 256);
   s.wm = 64;
   s.wn = s.bn;
   s.tail = 1;
@@ -426,6 +427,7 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
     reuse = s.wm * s.wn / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
   } else if (bulk) {
     reuse = s.bn >= 256 ? 1 : s.bn >= 128 ? 0.97 : 0.7;
+    if (words > 1) reuse *= 0.85;  // sums of runs are added up
   } else {
     reuse = std::min(1.0, s.bn / (s.pipe == Pipe::kWgmmaTf32x3 ? 128.0 : 256.0) + 0.25);
   }
