@@ -27,6 +27,7 @@ struct Reference {
   std::string weight = "expf(s - top)";
   std::string whole = "weight / sum";  ///< what of a weight is kept
   std::string term = "p * v", result = "out";
+  std::string bias = "bias";  ///< what its buffer is called
 
   [[nodiscard]] Task task(MathLevel math) const {
     const std::string element = type == "f16"    ? "__half"
@@ -51,20 +52,20 @@ struct Reference {
     text +=
         buffer("A", type, q * depth, in) + ", " + buffer("B", type, k * depth, in) + ", " +
         buffer("C", type, k * columns, in) + ", " +
-        buffer("bias", "f32", std::int64_t{queries} * keys, in) + ", " +
+        buffer(bias.c_str(), "f32", std::int64_t{queries} * keys, in) + ", " +
         buffer("length", "i32", heads, fmt::format(R"("fill": {{"integers": [1, {}]}})", keys)) +
         ", " + buffer("S", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
         buffer("P", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
         buffer("O", type, q * columns, "\"role\": \"out\"");
     text += fmt::format(R"(], "launches": [
-      {{"kernel": "scores", "grid": [{}, {}, {}], "block": [16, 8], "args": ["A", "B", "bias", "length", "S"]}},
+      {{"kernel": "scores", "grid": [{}, {}, {}], "block": [16, 8], "args": ["A", "B", "{}", "length", "S"]}},
       {{"kernel": "weights", "grid": [{}], "block": [32], "args": ["S", "P"]}},
       {{"kernel": "mix", "grid": [{}, {}, {}], "block": [16, 8], "args": ["P", "C", "O"]}} ],
       "tolerance": {{"rtol": 1e-4, "atol": 1e-5}}, "math": "{}" }} */
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
 )",
-                        (keys + 15) / 16, (queries + 7) / 8, heads, (q + 31) / 32,
+                        (keys + 15) / 16, (queries + 7) / 8, heads, bias, (q + 31) / 32,
                         (columns + 15) / 16, (queries + 7) / 8, heads, to_string(math));
     text += fmt::format("constexpr int H = {}, G = {}, Q = {}, K = {}, D = {}, E = {};\n", heads,
                         groups, queries, keys, depth, columns);
@@ -332,6 +333,16 @@ TEST(Attention, StylesOnTensorCores) {
     Reference reference = kStyles.at(name);
     reference.type = "f16";
     expect_right(reference, at("mma", 64, 32), 2e-3);
+  }
+}
+
+/// A buffer may be called as the kernel calls something of its own.
+TEST(Attention, BulkBuffersOfAnyName) {
+  for (const char* name : {"i", "half", "scores"}) {
+    SCOPED_TRACE(name);
+    Reference reference{.type = "f16", .heads = 1, .depth = 64, .columns = 64, .bias = name};
+    reference.logit = "score * 0.1f + bias[q * K + k]";
+    expect_right(reference, bulk(64, 32), 2e-3);
   }
 }
 
