@@ -499,6 +499,30 @@ TEST(Attention, MathLevels) {
   EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_80"), "reassociate: mma fma; ");
 }
 
+/// A start is brought to what fits, and what it is brought to is in the space.
+TEST(Attention, BulkStartsAreInTheSpace) {
+  const auto starts = [](int depth) {
+    const Task task =
+        Reference{.type = "f16", .depth = depth, .columns = depth}.task(MathLevel::kReassociate);
+    const RewriteContext context{&task, task.sizes, target_limits("sm_90")};
+    std::string text;
+    for (const Proposal& proposal : make_rewriter(*kAttention)->propose(task.reference, context)) {
+      if (proposal.site.substr(0, 1) != "O") continue;
+      for (const auto& start : proposal.starts) {
+        std::map<std::string, std::string> at;
+        for (std::size_t p = 0; p < start.size(); ++p)
+          at[proposal.parameters[p].name] = to_string(proposal.parameters[p].domain[start[p]]);
+        if (at["pipe"] == "wgmma-bulk")
+          text += fmt::format("{} x {} by {}; ", at["rows"], at["keys"], at["cluster"]);
+      }
+    }
+    return text;
+  };
+  EXPECT_EQ(starts(64), "192 x 128 by 1; 128 x 128 by 1; 192 x 96 by 1; 192 x 128 by 2; ");
+  EXPECT_EQ(starts(128), "128 x 128 by 1; 192 x 64 by 1; 128 x 176 by 1; 128 x 128 by 2; ");
+  EXPECT_EQ(starts(256), "128 x 64 by 1; 128 x 64 by 2; ");
+}
+
 TEST(Attention, SkipsWhatIsMasked) {
   // Half of the tiles, but for the diagonal: half of the multiply-adds.
   const auto operations = [](const std::string& logit) {
