@@ -80,8 +80,6 @@ void for_each_operation(const Body& body, const std::function<void(const Operati
 RowsText::RowsText(const Program& program, generators::Printer& values, generators::Names& names,
                    std::vector<std::string> sums)
     : p_(program), values_(values), sums_(std::move(sums)) {
-  if (p_.rows.empty() && p_.fragments.empty()) return;
-  for (const char* word : {"i", "k", "first", "second"}) names.take(word);
   for (const Rows& rows : p_.rows) rows_.push_back(names.fresh(rows.name));
   for (const Fragments& fragments : p_.fragments) fragments_.push_back(names.fresh(fragments.name));
 }

@@ -14,6 +14,7 @@ namespace {
 constexpr Pipe kPipes[] = {Pipe::kWgmmaBulk, Pipe::kWgmma,  Pipe::kMma,
                            Pipe::kFma,       Pipe::kTf32x3, Pipe::kTf32};
 constexpr int kMostRegisters = 255;
+constexpr int kBulkKeys[] = {176, 160, 128, 96, 64, 32};     // of wgmma-bulk, the most first
 constexpr std::int64_t kNearBytes = std::int64_t{24} << 20;  // of half an L2
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
@@ -53,9 +54,13 @@ void repair_wgmma_bulk(const Attention& a, const Goal& goal, Schedule& s) {
   // Blocks of a cluster have to need the same tiles.
   if (!a.bounds.empty()) s.cluster = 1;
   while (!fits(a, goal, s) && s.stages > 2) --s.stages;
-  while (!fits(a, goal, s) && s.keys > 64) s.keys -= 16;
+  const auto fewer_keys = [&](int least) {
+    while (!fits(a, goal, s) && s.keys > least)
+      s.keys = *std::ranges::find_if(kBulkKeys, [&](int keys) { return keys < s.keys; });
+  };
+  fewer_keys(64);
   while (!fits(a, goal, s) && s.rows > 64) s.rows -= 64;
-  while (!fits(a, goal, s) && s.keys > 16) s.keys -= 16;
+  fewer_keys(32);
   s.turns = s.turns && s.rows > 64;
 }
 
@@ -277,7 +282,7 @@ std::vector<Schedule> usual_ones(const Attention& a, const Goal& goal, Pipe pipe
   }
   const auto key = [](const Schedule& s) {
     return std::tuple(s.rows, s.keys, s.stages, s.warp_rows, s.ahead, s.query_in_registers, s.turns,
-                      s.persistent);
+                      s.persistent, s.together, s.cluster);
   };
   for (Schedule& s : asked) {
     repair(a, goal, s);
@@ -330,7 +335,7 @@ Result<Schedule> schedule_of(const Attention& a, const Goal& goal, const Step& s
     return std::ranges::find(all, value) == all.end() ? otherwise : static_cast<int>(value);
   };
   s.rows = among("rows", {64, 128, 192, 256}, 128);
-  s.keys = s.pipe == Pipe::kWgmmaBulk ? among("keys", {16, 32, 64, 96, 128, 160, 176}, 128)
+  s.keys = s.pipe == Pipe::kWgmmaBulk ? among("keys", {32, 64, 96, 128, 160, 176}, 128)
                                       : among("keys", {16, 32, 64, 128}, 64);
   s.stages = among("stages", {1, 2, 3, 4}, 2);
   s.ahead = among("ahead", {1, 2}, 1);

@@ -27,6 +27,7 @@ struct Reference {
   std::string weight = "expf(s - top)";
   std::string whole = "weight / sum";  ///< what of a weight is kept
   std::string term = "p * v", result = "out";
+  std::string bias = "bias";  ///< what its buffer is called
 
   [[nodiscard]] Task task(MathLevel math) const {
     const std::string element = type == "f16"    ? "__half"
@@ -51,20 +52,20 @@ struct Reference {
     text +=
         buffer("A", type, q * depth, in) + ", " + buffer("B", type, k * depth, in) + ", " +
         buffer("C", type, k * columns, in) + ", " +
-        buffer("bias", "f32", std::int64_t{queries} * keys, in) + ", " +
+        buffer(bias.c_str(), "f32", std::int64_t{queries} * keys, in) + ", " +
         buffer("length", "i32", heads, fmt::format(R"("fill": {{"integers": [1, {}]}})", keys)) +
         ", " + buffer("S", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
         buffer("P", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
         buffer("O", type, q * columns, "\"role\": \"out\"");
     text += fmt::format(R"(], "launches": [
-      {{"kernel": "scores", "grid": [{}, {}, {}], "block": [16, 8], "args": ["A", "B", "bias", "length", "S"]}},
+      {{"kernel": "scores", "grid": [{}, {}, {}], "block": [16, 8], "args": ["A", "B", "{}", "length", "S"]}},
       {{"kernel": "weights", "grid": [{}], "block": [32], "args": ["S", "P"]}},
       {{"kernel": "mix", "grid": [{}, {}, {}], "block": [16, 8], "args": ["P", "C", "O"]}} ],
       "tolerance": {{"rtol": 1e-4, "atol": 1e-5}}, "math": "{}" }} */
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
 )",
-                        (keys + 15) / 16, (queries + 7) / 8, heads, (q + 31) / 32,
+                        (keys + 15) / 16, (queries + 7) / 8, heads, bias, (q + 31) / 32,
                         (columns + 15) / 16, (queries + 7) / 8, heads, to_string(math));
     text += fmt::format("constexpr int H = {}, G = {}, Q = {}, K = {}, D = {}, E = {};\n", heads,
                         groups, queries, keys, depth, columns);
@@ -335,6 +336,16 @@ TEST(Attention, StylesOnTensorCores) {
   }
 }
 
+/// A buffer may be called as the kernel calls something of its own.
+TEST(Attention, BulkBuffersOfAnyName) {
+  for (const char* name : {"i", "half", "scores"}) {
+    SCOPED_TRACE(name);
+    Reference reference{.type = "f16", .heads = 1, .depth = 64, .columns = 64, .bias = name};
+    reference.logit = "score * 0.1f + bias[q * K + k]";
+    expect_right(reference, bulk(64, 32), 2e-3);
+  }
+}
+
 /// Two blocks copy halves of each tile of keys and values for both; an odd tile of queries has
 /// nobody to share with.
 TEST(Attention, BulkClusters) {
@@ -486,6 +497,30 @@ TEST(Attention, MathLevels) {
   EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_90"),
             "reassociate: wgmma-bulk wgmma mma fma; ");
   EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_80"), "reassociate: mma fma; ");
+}
+
+/// A start is brought to what fits, and what it is brought to is in the space.
+TEST(Attention, BulkStartsAreInTheSpace) {
+  const auto starts = [](int depth) {
+    const Task task =
+        Reference{.type = "f16", .depth = depth, .columns = depth}.task(MathLevel::kReassociate);
+    const RewriteContext context{&task, task.sizes, target_limits("sm_90")};
+    std::string text;
+    for (const Proposal& proposal : make_rewriter(*kAttention)->propose(task.reference, context)) {
+      if (proposal.site.substr(0, 1) != "O") continue;
+      for (const auto& start : proposal.starts) {
+        std::map<std::string, std::string> at;
+        for (std::size_t p = 0; p < start.size(); ++p)
+          at[proposal.parameters[p].name] = to_string(proposal.parameters[p].domain[start[p]]);
+        if (at["pipe"] == "wgmma-bulk")
+          text += fmt::format("{} x {} by {}; ", at["rows"], at["keys"], at["cluster"]);
+      }
+    }
+    return text;
+  };
+  EXPECT_EQ(starts(64), "192 x 128 by 1; 128 x 128 by 1; 192 x 96 by 1; 192 x 128 by 2; ");
+  EXPECT_EQ(starts(128), "128 x 128 by 1; 192 x 64 by 1; 128 x 176 by 1; 128 x 128 by 2; ");
+  EXPECT_EQ(starts(256), "128 x 64 by 1; 128 x 64 by 2; ");
 }
 
 TEST(Attention, SkipsWhatIsMasked) {
