@@ -18,7 +18,7 @@ namespace plan_file {
 namespace {
 
 constexpr std::string_view kMagic = "HONEPLAN";
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kMostParameterBytes = 4096;  // what every architecture takes
 constexpr std::uint64_t kScratchAlignment = 256;   // [B]
 
@@ -78,6 +78,8 @@ Result<PlanLaunch> launch_of(const ConcreteProgram& program, std::size_t index,
                     .block = launch.block,
                     .shared_bytes = static_cast<std::uint32_t>(launch.shared_bytes),
                     .parameters = std::move(*block)};
+  for (const KernelParameter& parameter : kernel.parameters)
+    result.offsets.push_back(static_cast<std::uint32_t>(parameter.offset));
   for (std::size_t a = 0; a < launch.args.size(); ++a) {
     const auto pointer_to = [&](int buffer) {
       const Place& place = places[static_cast<std::size_t>(buffer)];
@@ -124,9 +126,11 @@ std::string to_bytes(const Plan& plan) {
     for (const std::int64_t extent : launch.block) out.u32(static_cast<std::uint64_t>(extent));
     out.u32(launch.shared_bytes);
     out.u32(launch.parameters.size());
+    out.u32(launch.offsets.size());
     out.u32(launch.pointers.size());
     out.u32(launch.tensor_maps.size());
     out.raw({reinterpret_cast<const char*>(launch.parameters.data()), launch.parameters.size()});
+    for (const std::uint32_t offset : launch.offsets) out.u32(offset);
     for (const PlanPointer& pointer : launch.pointers) out.pointer(pointer);
     for (const PlanTensorMap& map : launch.tensor_maps) {
       out.pointer(map.place);

@@ -37,6 +37,7 @@ struct PlanLaunch {
   std::uint32_t shared_bytes = 0;  // dynamic shared memory [B]
   std::vector<std::uint8_t>
       parameters;  ///< the kernel's parameter block; its pointers and tensor maps are zero
+  std::vector<std::uint32_t> offsets;  ///< where each parameter begins in these [B]
   std::vector<PlanPointer> pointers;
   std::vector<PlanTensorMap> tensor_maps;
 };

@@ -22,9 +22,6 @@ enum {
   CAPTURE_MODE_RELAXED = 2,           // a CUstreamCaptureMode
   L2_PROMOTION_256B = 3,              // a CUtensorMapL2promotion
 };
-#define LAUNCH_PARAM_END ((void*)0)
-#define LAUNCH_PARAM_BUFFER_POINTER ((void*)1)
-#define LAUNCH_PARAM_BUFFER_SIZE ((void*)2)
 
 static _Thread_local char last_error[512];
 
@@ -191,11 +188,12 @@ static int encode(const struct hone_driver* driver, const struct hone_tensor_map
 
 static int launch_all(const hone_plan* plan, const uint64_t* buffers, uint64_t scratch,
                       void* stream) {
-  _Alignas(16) unsigned char parameters[HONE_MOST_PARAMETER_BYTES];
+  _Alignas(128) unsigned char parameters[HONE_MOST_PARAMETER_BYTES];
+  void* starts[HONE_MOST_PARAMETERS + 1];
   for (uint32_t i = 0; i < plan->parsed.launch_count; ++i) {
     const struct hone_launch* launch = &plan->parsed.launches[i];
-    size_t bytes = launch->parameter_bytes;
-    if (bytes > 0) memcpy(parameters, launch->parameters, bytes);
+    if (launch->parameter_bytes > 0)
+      memcpy(parameters, launch->parameters, launch->parameter_bytes);
     for (uint32_t p = 0; p < launch->pointer_count; ++p) {
       const struct hone_pointer* pointer = &launch->pointers[p];
       const uint64_t address = address_of(pointer, buffers, scratch);
@@ -207,13 +205,15 @@ static int launch_all(const hone_plan* plan, const uint64_t* buffers, uint64_t s
                                 parameters + map->place.offset);
       if (status != HONE_LAUNCH_OK) return status;
     }
-    void* extra[] = {LAUNCH_PARAM_BUFFER_POINTER, parameters, LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-                     LAUNCH_PARAM_END};
+    // One by one: the machine code has them elsewhere, where tensor maps are among them.
+    for (uint32_t p = 0; p < launch->parameter_count; ++p)
+      starts[p] = parameters + launch->offsets[p];
+    starts[launch->parameter_count] = NULL;
     const struct hone_kernel* kernel = &plan->parsed.kernels[launch->kernel];
     const int result = plan->driver->launch_kernel(
         kernel->function, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
-        launch->block[1], launch->block[2], launch->shared_bytes, stream, NULL,
-        bytes > 0 ? extra : NULL);
+        launch->block[1], launch->block[2], launch->shared_bytes, stream, starts,
+        NULL);
     if (result != 0) {
       char what[200];
       (void)snprintf(what, sizeof what, "launch %u, kernel %.120s: cuLaunchKernel", i,

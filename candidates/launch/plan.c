@@ -96,6 +96,7 @@ static void read_launch(struct reader* reader, struct hone_parsed_plan* plan,
   for (int i = 0; i < 3; ++i) launch->block[i] = take_u32(reader);
   launch->shared_bytes = take_u32(reader);
   launch->parameter_bytes = take_u32(reader);
+  const uint32_t parameter_count = take_u32(reader);
   const uint32_t pointer_count = take_u32(reader);
   const uint32_t tensor_map_count = take_u32(reader);
   for (int i = 0; i < 3; ++i) {
@@ -105,7 +106,15 @@ static void read_launch(struct reader* reader, struct hone_parsed_plan* plan,
   expect(reader, launch->kernel < plan->kernel_count);
   expect(reader, launch->shared_bytes <= 0x7FFFFFFF);
   expect(reader, launch->parameter_bytes <= HONE_MOST_PARAMETER_BYTES);
+  expect(reader, parameter_count <= HONE_MOST_PARAMETERS);
   launch->parameters = take(reader, launch->parameter_bytes);
+  launch->offsets = take_room(reader, parameter_count, 4, sizeof *launch->offsets);
+  if (launch->offsets == NULL) return;
+  launch->parameter_count = parameter_count;
+  for (uint32_t i = 0; i < parameter_count; ++i) {
+    launch->offsets[i] = take_u32(reader);
+    expect(reader, launch->offsets[i] < launch->parameter_bytes);
+  }
   launch->pointers = take_room(reader, pointer_count, 16, sizeof *launch->pointers);
   if (launch->pointers == NULL) return;
   launch->pointer_count = pointer_count;
@@ -147,7 +156,7 @@ const char* hone_parse_plan(const void* bytes, size_t size, struct hone_parsed_p
     plan->kernels[i].name = take_text(&reader, take_u32(&reader));
     if (reader.error != NULL) return reader.error;
   }
-  plan->launches = take_room(&reader, launch_count, 44, sizeof *plan->launches);
+  plan->launches = take_room(&reader, launch_count, 48, sizeof *plan->launches);
   if (plan->launches == NULL) return reader.error;
   plan->launch_count = launch_count;
   for (uint32_t i = 0; i < launch_count; ++i) {
@@ -162,6 +171,7 @@ const char* hone_parse_plan(const void* bytes, size_t size, struct hone_parsed_p
 void hone_forget_plan(struct hone_parsed_plan* plan) {
   for (uint32_t i = 0; i < plan->kernel_count; ++i) free(plan->kernels[i].name);
   for (uint32_t i = 0; i < plan->launch_count; ++i) {
+    free(plan->launches[i].offsets);
     free(plan->launches[i].pointers);
     free(plan->launches[i].tensor_maps);
   }

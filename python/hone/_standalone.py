@@ -87,10 +87,11 @@ class _HoneLaunch:
     """One launch of a plan, as it is read."""
 
     def __init__(self, take: Any) -> None:
-        self.kernel, *dimensions, size, pointers, tensor_maps = take("11I")
+        self.kernel, *dimensions, size, parameters, pointers, tensor_maps = take("12I")
         self.dimensions = tuple(dimensions)  # of the grid, of a block, and the shared memory [B]
         self.shared_bytes = self.dimensions[6]
         self.parameters: bytes = take(f"{size}s")[0]
+        self.offsets = take(f"{parameters}I")  # where each parameter begins in these [B]
         # Offset in the parameters [B], which buffer, offset in the scratch memory [B].
         self.pointers = [take("2IQ") for _ in range(pointers)]
         # The same, then type, swizzle, dimensions; box, extents and strides from the innermost out.
@@ -104,9 +105,8 @@ class _HoneCall:
         size = len(launch.parameters)
         self.words = (ctypes.c_uint64 * (size // 8 + 1))()
         ctypes.memmove(self.words, launch.parameters, size)
-        self._size = ctypes.c_size_t(size)
-        places = (ctypes.addressof(self.words), 2, ctypes.addressof(self._size), 0)
-        self.extra = (ctypes.c_void_p * 5)(1, *places) if size else None
+        starts = [ctypes.addressof(self.words) + offset for offset in launch.offsets]
+        self.starts = (ctypes.c_void_p * (len(starts) + 1))(*starts, None)
         self.first = function, *map(ctypes.c_uint, launch.dimensions)
         # A pointer's offset is a multiple of its size.
         self.pointers = [(offset // 8, buffer, inside) for offset, buffer, inside in launch.pointers]
@@ -215,7 +215,7 @@ class _HonePlan:
                     tensor_map.encode(
                         scratch + tensor_map.inside if at == self._SCRATCH else addresses[at]
                     )
-                _hone_check(start(*call.first, stream, None, call.extra), "cuLaunchKernel")
+                _hone_check(start(*call.first, stream, call.starts, None), "cuLaunchKernel")
 
 
 def _hone_ready(plans: Dict[str, _HonePlan], device: torch.device) -> bool:

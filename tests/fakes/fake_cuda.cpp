@@ -402,6 +402,7 @@ CUresult cuFuncGetAttribute(int* v, CUfunction_attribute a, CUfunction) {
 }
 /// The parameters of this thread's last launch of a candidate.
 thread_local std::vector<unsigned char> last_parameters;
+thread_local int maps_encoded = 0;  ///< since the last launch
 const unsigned char* hone_fake_last_parameters() { return last_parameters.data(); }
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
@@ -410,10 +411,16 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
   last_launch = {{gx, gy, gz}, {bx, by, bz}, shared_bytes, stream, current};
   const auto& name = reinterpret_cast<Function*>(f)->name;
   if (helper(name, params)) return CUDA_SUCCESS;
-  if (extra == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto* block = static_cast<const unsigned char*>(extra[1]);
-  last_parameters.assign(block, block + *static_cast<const std::size_t*>(extra[3]));
-  return candidate(*reinterpret_cast<Function*>(f), static_cast<const unsigned char*>(extra[1]));
+  // A candidate's parameters come one by one, with a null behind them: where they lie in a block is
+  // ptxas's business. The last one is a number, or a tensor map.
+  if (extra != nullptr || params == nullptr || params[0] == nullptr)
+    return CUDA_ERROR_INVALID_VALUE;
+  const auto at = [&](std::size_t i) { return static_cast<const unsigned char*>(params[i]); };
+  std::size_t last = 0;
+  while (params[last + 1] != nullptr) ++last;
+  last_parameters.assign(at(0), at(last) + (maps_encoded > 0 ? sizeof(CUtensorMap) : 4));
+  maps_encoded = 0;
+  return candidate(*reinterpret_cast<Function*>(f), last_parameters.data());
 }
 /// The candidates here read no CUtensorMap: the address, then what was asked for, in the clear.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
@@ -423,6 +430,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 CUtensorMapFloatOOBfill) {
   if (reinterpret_cast<std::uintptr_t>(map) % 64 != 0) return CUDA_ERROR_INVALID_VALUE;
   if (reinterpret_cast<std::uintptr_t>(address) % 16 != 0) return CUDA_ERROR_INVALID_VALUE;
+  ++maps_encoded;
   *map = {};
   map->opaque[0] = reinterpret_cast<std::uintptr_t>(address);
   map->opaque[1] = static_cast<cuuint64_t>(type) << 32 | static_cast<cuuint64_t>(swizzle);

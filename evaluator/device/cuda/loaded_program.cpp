@@ -107,7 +107,10 @@ Outcome<void> LoadedProgram::bind(const std::vector<std::uint64_t>& addresses) {
     auto packed = pack_arguments(runnable_.program, i, *kernel, addresses,
                                  [&](const TensorMapSpec& spec) { return encode(gpu_, spec); });
     if (!packed) return std::unexpected(launch_error(packed.error().message));
-    arguments_.push_back(std::move(*packed));
+    arguments_.push_back({std::move(*packed), {}});
+    for (const KernelParameter& parameter : kernel->parameters)
+      arguments_.back().starts.push_back(arguments_.back().block.data() + parameter.offset);
+    arguments_.back().starts.push_back(nullptr);  // for whoever counts them
   }
   return {};
 }
@@ -117,14 +120,13 @@ Outcome<void> LoadedProgram::launch() {
   const Driver& d = gpu_.driver();
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const auto& l = runnable_.program.launches[i];
-    std::size_t bytes = arguments_[i].size();
-    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments_[i].data(),
-                     CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    // One by one: ptxas leaves room before a tensor map, so that a block of all of them would have to
+    // be laid out by what only the machine code says.
     const CUresult r = d.launch_kernel(
         functions_[i], static_cast<unsigned>(l.grid[0]), static_cast<unsigned>(l.grid[1]),
         static_cast<unsigned>(l.grid[2]), static_cast<unsigned>(l.block[0]),
         static_cast<unsigned>(l.block[1]), static_cast<unsigned>(l.block[2]),
-        static_cast<unsigned>(l.shared_bytes), gpu_.stream(), nullptr, bytes > 0 ? extra : nullptr);
+        static_cast<unsigned>(l.shared_bytes), gpu_.stream(), arguments_[i].starts.data(), nullptr);
     if (r != CUDA_SUCCESS) {
       Failure f = failure_of(d, r, "cuLaunchKernel");
       f.detail = fmt::format("launches[{}] of kernel '{}': {}", i, l.kernel, f.detail);

@@ -45,6 +45,7 @@ PlanLaunch doubles(std::uint32_t kernel, PlanPointer x, PlanPointer y, std::uint
   }
   x.offset = 0;
   y.offset = 8;
+  launch.offsets = {0, 8, 16};
   launch.pointers = {x, y};
   return launch;
 }
@@ -114,6 +115,7 @@ TEST_F(Launch, TensorMapsAreEncodedForTheCallsBuffers) {
   PlanLaunch& launch = plan.launches.front();
   launch.pointers[1] = {.offset = 8, .buffer = 1};
   launch.parameters.resize(320);
+  launch.offsets = {0, 8, 16, 64, 192};
   TensorMapSpec spec;
   spec.type = TensorMapSpec::Type::kF16;
   spec.rank = 2;
@@ -279,6 +281,8 @@ TEST_F(Launch, WhatAPlanNamesLiesInIt) {
   with_map([](PlanTensorMap& map) { map.place = {64, kPlanScratch, 512}; });
   refused([](PlanLaunch& l) { l.parameters.resize(4097); });
   refused([](PlanLaunch& l) { l.parameters.resize(7); });
+  refused([](PlanLaunch& l) { l.offsets[2] = 20; });
+  refused([](PlanLaunch& l) { l.offsets.resize(1025); });
 }
 
 TEST_F(Launch, BytesThatChangedAreReadOrRefused) {
