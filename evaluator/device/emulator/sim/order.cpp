@@ -75,6 +75,15 @@ ClockRef GlobalOrder::join(const ClockRef& a, const ClockRef& b) {
   return sum;
 }
 
+const ClockRef* GlobalOrder::published(std::uint64_t place) {
+  if (at_last_place_ == nullptr || last_place_ != place) {
+    const auto it = places.find(place);
+    last_place_ = place;
+    at_last_place_ = it == places.end() ? nullptr : &it->second;  // stays there: none is erased
+  }
+  return at_last_place_;
+}
+
 void BlockOrder::start(GlobalOrder& order, std::uint32_t block, std::size_t warps) {
   order_ = &order;
   block_ = block;
@@ -146,9 +155,9 @@ void BlockOrder::publish(int warp, std::uint64_t address, std::uint64_t bytes) {
 void BlockOrder::take_over(int warp, std::uint64_t address, std::uint64_t bytes) {
   WarpOrder& w = warps_[warp];
   for (std::uint64_t a = address / 4; a <= (address + bytes - 1) / 4; ++a) {
-    const auto it = order_->places.find(a);
-    if (it == order_->places.end() || it->second == w.taken) continue;
-    w.taken = it->second;
+    const ClockRef* const place = order_->published(a);
+    if (place == nullptr || *place == w.taken) continue;
+    w.taken = *place;
     w.seen = order_->join(w.seen, w.taken);
     w.acquired = order_->time;
   }

@@ -67,8 +67,12 @@ struct GlobalOrder {
   std::uint32_t in_cluster =
       1;  ///< blocks, by consecutive number: nothing is known of their barriers
   ClockRef join(const ClockRef& a, const ClockRef& b);
+  /// What was published there; null where nothing was.
+  const ClockRef* published(std::uint64_t place);
 
  private:
+  std::uint64_t last_place_ = 0;  ///< asked for: lanes read one word after another
+  const ClockRef* at_last_place_ = nullptr;
   struct Joined {
     ClockRef a, b, sum;
   };
