@@ -1,4 +1,5 @@
-// Baselines at timed sizes that take the emulator a second, for tests of what becomes of a candidate, whichever it is.
+// Baselines at timed sizes that take the emulator a second, for tests of what becomes of a
+// candidate, whichever it is.
 #pragma once
 
 #include <string>
