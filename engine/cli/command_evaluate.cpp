@@ -90,6 +90,12 @@ Registration add_evaluate(CLI::App& root) {
          "launches; or a file that `hone export` wrote as cu or hpp, edited or not")
       ->required();
   options->device.add_to(*app);
+  app->add_option("--check-timeout", options->device.check_timeout_s,
+                  "How many seconds the emulated checks of one program may take: more for a slow "
+                  "machine")
+      ->check(CLI::Range(1.0, 86'400.0))
+      ->type_name("SECONDS")
+      ->capture_default_str();
   options->database.add_to(*app);
   app->add_option(
          "--seed", options->seed,

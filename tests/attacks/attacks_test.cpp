@@ -72,14 +72,27 @@ std::vector<Attack> attacks() {
   return out;
 }
 
+/// [s] For the checks of what must end in another verdict than a timeout, on however slow a
+/// machine.
+constexpr const char* kPatience = "300";
+
 class Attacks : public ::testing::TestWithParam<Attack> {};
 
 TEST_P(Attacks, EndInTheirVerdict) {
   const Attack& attack = GetParam();
   const testing::TemporaryFolder scratch;
-  const auto result = testing::hone({"evaluate", folder() / "tasks" / (attack.task + ".cu"),
-                                     folder() / (attack.name + ".cu"), "--device", device(), "--db",
-                                     scratch.file("db"), "--json", "-"});
+  std::vector<std::string> command = {"evaluate",
+                                      folder() / "tasks" / (attack.task + ".cu"),
+                                      folder() / (attack.name + ".cu"),
+                                      "--device",
+                                      device(),
+                                      "--db",
+                                      scratch.file("db"),
+                                      "--json",
+                                      "-"};
+  if (std::ranges::find(attack.verdicts, "timeout") == attack.verdicts.end())
+    command.insert(command.end(), {"--check-timeout", kPatience});
+  const auto result = testing::hone(command);
   const auto json = result.json();
   ASSERT_TRUE(json.is_object() && json.contains("verdict")) << result.err;
   const std::string verdict = json["verdict"], detail = json["detail"];
@@ -109,6 +122,19 @@ TEST_P(Attacks, EndInTheirVerdict) {
 
 INSTANTIATE_TEST_SUITE_P(All, Attacks, ::testing::ValuesIn(attacks()),
                          [](const auto& info) { return info.param.name; });
+
+TEST(CheckTimeout, EndsChecksThatTakeLonger) {
+  const testing::TemporaryFolder scratch;
+  const auto within = [&](const char* seconds) {
+    return testing::hone({"evaluate", folder() / "tasks/total.cu", folder() / "cost_one_lock.cu",
+                          "--device", "emu:sm_90", "--check-timeout", seconds, "--db",
+                          scratch.file("db"), "--json", "-"});
+  };
+  const auto ended = within("1").json();
+  EXPECT_EQ(ended["verdict"], "timeout") << ended;
+  EXPECT_EQ(ended["detail"], "the emulated check took more than 1 s");
+  EXPECT_EQ(within("0").status, 2);
+}
 
 /// A program that somebody wrote is held to what its task allows, and boards say no more of it.
 TEST(Levels, WhatNobodyVouchesForHasTheTasksLevel) {

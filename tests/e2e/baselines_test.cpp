@@ -72,7 +72,7 @@ void expect_close(const std::string& name, const std::vector<double>& want,
   }
 }
 
-class Baseline : public testing::TestWithParam<std::string> {
+class Baseline : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     auto task = read_task(kFolder / GetParam() / (GetParam() + ".cu"));
@@ -125,7 +125,7 @@ TEST_P(Baseline, TimedSizesAreWithinWhatCudaAllows) {
   EXPECT_LE(bytes, std::int64_t{8} << 30);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Baseline, testing::ValuesIn(baselines::reference_names()),
+INSTANTIATE_TEST_SUITE_P(All, Baseline, ::testing::ValuesIn(baselines::reference_names()),
                          [](const auto& info) { return info.param; });
 
 TEST(Baselines, EveryFolderHasAReference) {

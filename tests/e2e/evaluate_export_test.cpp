@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "tests/e2e/process.h"
+#include "tests/e2e/small_baseline.h"
 
 namespace hone::testing {
 namespace {
@@ -13,7 +14,7 @@ const std::string kSource = HONE_SOURCE_DIR;
 
 /// Two launches, scratch, a tunable, a kernel with C linkage, includes, a macro.
 constexpr const char* kTwoKernels = R"CU(/* hone {
-  "name": "two kernels", "sizes": {"N": 1048576}, "check_sizes": [{"N": 512}, {"N": 251}],
+  "name": "two kernels", "sizes": {"N": 65536}, "check_sizes": [{"N": 512}, {"N": 251}],
   "tunables": {"BLOCK": [64, 128]},
   "buffers": [
     {"name": "x", "type": "f32", "shape": ["N"]},
@@ -53,9 +54,10 @@ class EvaluateExport : public ::testing::Test {
   /// The best candidate's id.
   std::string search(const std::string& task, const std::string& device = "emu:sm_90",
                      int evaluations = 12) {
-    const auto run = hone({"optimize", task, "--device", device, "--budget",
-                           std::to_string(evaluations), "--seed", "3", "--db", db_, "--json", "-",
-                           "--without", "generate-map"});  // it would make one kernel of two
+    const auto run =
+        hone({"optimize", task, "--device", device, "--budget", std::to_string(evaluations),
+              "--seed", "3", "--finalists", "1", "--db", db_, "--json", "-", "--without",
+              "generate-map"});  // it would make one kernel of two
     const auto result = run.json();
     if (run.status != 0 || !result.contains("best")) {
       ADD_FAILURE() << run.out << run.err;
@@ -103,8 +105,8 @@ class RoundTrip : public EvaluateExport, public ::testing::WithParamInterface<co
 
 TEST_P(RoundTrip, IsTheSameCandidate) {
   const std::string name = GetParam();
-  const std::string task = name == "two" ? folder_.write("two.cu", kTwoKernels)
-                                         : kSource + "/baselines/" + name + "/" + name + ".cu";
+  const std::string task =
+      name == "two" ? folder_.write("two.cu", kTwoKernels) : small_baseline(folder_, name);
   const std::string id = search(task);
   ASSERT_FALSE(id.empty());
   for (const char* format : {"cu", "hpp"}) {
@@ -176,7 +178,7 @@ TEST_F(EvaluateExport, EditsAreMadeAtEverySize) {
 }
 
 TEST_F(EvaluateExport, OfABakedCandidateTheStepsGiveTheOtherSizes) {
-  const std::string task = kSource + "/baselines/matmul/matmul.cu";
+  const std::string task = small_baseline(folder_, "matmul");
   const std::string id = search(task, "emu:sm_90", 20);
   ASSERT_FALSE(id.empty());
   const std::string file = exported({id}, "cu", "best.cu");
@@ -189,7 +191,7 @@ TEST_F(EvaluateExport, OfABakedCandidateTheStepsGiveTheOtherSizes) {
 }
 
 TEST_F(EvaluateExport, OneOfSeveralIsChosenByTheDevice) {
-  const std::string task = kSource + "/baselines/softmax/softmax.cu";
+  const std::string task = small_baseline(folder_, "softmax");
   const std::string hopper = search(task), ampere = search(task, "emu:sm_80");
   ASSERT_FALSE(hopper.empty() || ampere.empty());
   for (const char* format : {"cu", "hpp"}) {

@@ -9,6 +9,7 @@
 #include "candidates/program.h"
 #include "candidates/task_reader.h"
 #include "tests/e2e/process.h"
+#include "tests/e2e/small_baseline.h"
 
 namespace hone::testing {
 namespace {
@@ -186,8 +187,9 @@ class Export : public ::testing::Test {
  protected:
   Exported search(const std::string& task_file, const std::string& device = "emu:sm_90",
                   int evaluations = 10) {
-    const auto run = hone({"optimize", task_file, "--device", device, "--budget",
-                           std::to_string(evaluations), "--seed", "3", "--db", db_, "--json", "-"});
+    const auto run =
+        hone({"optimize", task_file, "--device", device, "--budget", std::to_string(evaluations),
+              "--seed", "3", "--finalists", "1", "--db", db_, "--json", "-"});
     const auto result = run.json();
     if (run.status != 0 || !result.contains("best")) {
       ADD_FAILURE() << run.out << run.err;
@@ -226,7 +228,7 @@ class ExportForms : public Export, public ::testing::WithParamInterface<const ch
     if (name == "mixed") return folder_.write("mixed.cu", kMixed);
     if (name == "tensor_map") return folder_.write("tensor_map.cu", kTensorMap);
     if (name == "names") return folder_.write("names.cu", kTakenNames);
-    return kSource + "/baselines/" + name + "/" + name + ".cu";
+    return small_baseline(folder_, name);
   }
 
   /// The module's launches at a check size are those of the reference there; at the timed sizes
@@ -436,7 +438,7 @@ TEST_F(Export, TwoOfOneTaskAreInOneProgram) {
 }
 
 TEST_F(Export, SeveralAreDispatchedOn) {
-  const std::string softmax = kSource + "/baselines/softmax/softmax.cu";
+  const std::string softmax = small_baseline(folder_, "softmax");
   // By hand, with what sm_80 does not have: nothing of it may be compiled for that.
   std::string source = read(softmax);
   source.insert(source.find("// Subtract"),

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "tests/e2e/process.h"
+#include "tests/e2e/small_baseline.h"
 
 namespace hone::testing {
 namespace {
@@ -14,7 +15,7 @@ class RankingCli : public ::testing::Test {
  protected:
   /// Searches a baseline; returns the JSON document.
   nlohmann::json optimize(const std::string& task, std::vector<std::string> more = {}) {
-    std::vector<std::string> command = {"optimize",    kBaselines + task + "/" + task + ".cu",
+    std::vector<std::string> command = {"optimize",    small_baseline(folder_, task),
                                         "--device",    "emu:sm_90",
                                         "--budget",    "12",
                                         "--finalists", "1",

@@ -45,7 +45,7 @@ Evaluator& evaluator() {
   return *instance;
 }
 
-class Sweep : public testing::TestWithParam<std::string> {
+class Sweep : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     const std::string folder = std::string(HONE_SOURCE_DIR) + "/baselines/" + GetParam();
@@ -125,7 +125,7 @@ TEST_P(Sweep, RandomRecipesAreRight) {
   EXPECT_GT(evaluated_, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Baselines, Sweep, testing::ValuesIn(baselines()),
+INSTANTIATE_TEST_SUITE_P(Baselines, Sweep, ::testing::ValuesIn(baselines()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -50,6 +50,7 @@ TEST_F(LlmSearch, RulesAndAModelGiveMoreThanEither) {
         db_ = folder_.file(name + what + seed + ".db");
         auto command = optimize(name, "24");
         *(std::ranges::find(command, "--seed") + 1) = seed;
+        *(std::ranges::find(command, "--finalists") + 1) = "1";  // the best alone is compared
         if (what != "rules") with_model(command, server.url());
         if (what == "model") command.insert(command.end(), {"--without", no_rules});
         const auto run = hone(command);

@@ -22,7 +22,8 @@ namespace {
 using Table = std::unordered_map<std::string, LaneFn>;
 using u32 = std::uint32_t;
 
-/// Sets the rounding mode for a scope. What runs inside is kept opaque to the optimiser.
+/// Sets the rounding mode for a scope: once for a warp, as setting it takes longer than what is
+/// rounded. What runs inside is kept opaque to the optimiser.
 class Rounding {
  public:
   explicit Rounding(int mode) : old_(std::fegetround()) { std::fesetround(mode); }
@@ -65,14 +66,19 @@ void write(void* d, int i, D v) {
     static_cast<u32*>(d)[i] = static_cast<std::make_unsigned_t<D>>(v);
 }
 
+/// 2^e of a normal double.
+double power_of_2(int e) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52);
+}
+
 /// Rounds a double to a grid of `bits` of precision with the given least exponent and largest
 /// finite value, in the current meaning of `mode` (0 rn, 1 rz, 2 rm, 3 rp).
 double round_to(double v, int precision, int least_exponent, double largest, int mode) {
   if (!std::isfinite(v) || v == 0) return v;
-  int e;
-  std::frexp(v, &e);  // v = m * 2^e, 0.5 <= |m| < 1
+  // v = m * 2^e, 0.5 <= |m| < 1; of a subnormal, any e below least_exponent will do.
+  const int e = static_cast<int>(std::bit_cast<std::uint64_t>(v) >> 52 & 0x7FF) - 1022;
   const int quantum = std::max(e - precision, least_exponent);
-  const double scaled = std::ldexp(v, -quantum);
+  const double scaled = v * power_of_2(-quantum);
   double r;
   switch (mode) {
     case 0:
@@ -91,7 +97,7 @@ double round_to(double v, int precision, int least_exponent, double largest, int
       r = std::round(scaled);
       break;  // rna
   }
-  r = std::ldexp(r, quantum);
+  r *= power_of_2(quantum);
   if (r == 0) r = std::copysign(0.0, v);
   if (std::fabs(r) > largest) {
     const bool to_infinity = mode == 0 || mode == 4 || (mode == 2 && v < 0) || (mode == 3 && v > 0);
@@ -227,7 +233,10 @@ void to_float(void* d, const void* a, const void*, const void*, u32 mask, u32) {
         continue;
       }
     }
-    store_float<D>(d, i, v, kMode);
+    if constexpr (std::is_same_v<D, float> && (kMode == 0 || !std::is_same_v<S, double>))
+      static_cast<float*>(d)[i] = static_cast<float>(v);  // exact, or as a conversion rounds anyway
+    else
+      store_float<D>(d, i, v, kMode);
     if constexpr (std::is_same_v<D, float>) {
       float& r = static_cast<float*>(d)[i];
       if (kFtz) r = static_cast<float>(flush_f32(r));
@@ -343,39 +352,37 @@ void directed(void* pd, const void* pa, const void* pb, const void* pc, u32 mask
   const auto* b = static_cast<const T*>(pb);
   const auto* c = static_cast<const T*>(pc);
   const auto in = [](T v) { return kFtz ? static_cast<T>(flush_f32(v)) : v; };
+  const Rounding rounding(kModes[kMode]);  // nothing but the operation itself rounds
   for (int i = 0; i < 32; ++i) {
     if (!((mask >> i) & 1)) continue;
     const T x = in(a[i]);
     const T y = in(b[i]);
     const T z = in(c[i]);
+    const T ox = opaque(x);
+    const T oy = opaque(y);
     T r;
-    {
-      const Rounding rounding(kModes[kMode]);
-      const T ox = opaque(x);
-      const T oy = opaque(y);
-      switch (kOp) {
-        case Op::kAdd:
-          r = opaque(ox + oy);
-          break;
-        case Op::kSub:
-          r = opaque(ox - oy);
-          break;
-        case Op::kMul:
-          r = opaque(ox * oy);
-          break;
-        case Op::kDiv:
-          r = opaque(ox / oy);
-          break;
-        case Op::kFma:
-          r = opaque(std::fma(ox, oy, opaque(z)));
-          break;
-        case Op::kRcp:
-          r = opaque(T{1} / ox);
-          break;
-        default:
-          r = opaque(std::sqrt(ox));
-          break;
-      }
+    switch (kOp) {
+      case Op::kAdd:
+        r = opaque(ox + oy);
+        break;
+      case Op::kSub:
+        r = opaque(ox - oy);
+        break;
+      case Op::kMul:
+        r = opaque(ox * oy);
+        break;
+      case Op::kDiv:
+        r = opaque(ox / oy);
+        break;
+      case Op::kFma:
+        r = opaque(std::fma(ox, oy, opaque(z)));
+        break;
+      case Op::kRcp:
+        r = opaque(T{1} / ox);
+        break;
+      default:
+        r = opaque(std::sqrt(ox));
+        break;
     }
     if (kSat) r = static_cast<T>(saturate(r));
     // Into zero what was tiny before rounding, even if it rounded up to the least normal (div.rp).

@@ -19,32 +19,69 @@ std::uint32_t find(const Clock& clock, std::uint64_t key) {
                                    [](const auto& e, std::uint64_t k) { return e.first < k; });
   return it != clock.end() && it->first == key ? it->second : 0;
 }
+
+/// Does `large` know all that `small` knows?
+bool covers(const Clock& large, const Clock& small) {
+  if (large.size() < small.size()) return false;
+  auto i = large.begin();
+  for (const auto& [key, epoch] : small) {
+    while (i != large.end() && i->first < key) ++i;
+    if (i == large.end() || i->first != key || i->second < epoch) return false;
+    ++i;
+  }
+  return true;
+}
+
+Clock merged(const Clock& a, const Clock& b) {
+  Clock sum;
+  sum.reserve(a.size() + b.size());
+  auto i = a.begin();
+  auto j = b.begin();
+  while (i != a.end() && j != b.end()) {
+    if (i->first < j->first) {
+      sum.push_back(*i++);
+    } else if (j->first < i->first) {
+      sum.push_back(*j++);
+    } else {
+      sum.push_back({i->first, std::max(i->second, j->second)});
+      ++i;
+      ++j;
+    }
+  }
+  sum.insert(sum.end(), i, a.end());
+  sum.insert(sum.end(), j, b.end());
+  return sum;
+}
 }  // namespace
 
 ClockRef GlobalOrder::join(const ClockRef& a, const ClockRef& b) {
   if (!a || a == b) return b;
   if (!b) return a;
-  auto sum = std::make_shared<Clock>();
-  sum->reserve(std::max(a->size(), b->size()));
-  auto i = a->begin();
-  auto j = b->begin();
-  while (i != a->end() || j != b->end()) {
-    if (j == b->end() || (i != a->end() && i->first < j->first)) {
-      sum->push_back(*i++);
-    } else if (i == a->end() || j->first < i->first) {
-      sum->push_back(*j++);
-    } else {
-      sum->push_back({i->first, std::max(i->second, j->second)});
-      ++i;
-      ++j;
-    }
-  }
+  for (const Joined& known : joined_)
+    if (known.a == a && known.b == b) return known.sum;
+  ClockRef sum;
   // The one that knew all of it stays, so that equal clocks are one object.
-  if (*sum == *a) return a;
-  if (*sum == *b) return b;
-  entries += sum->size();
-  if (entries > kMaxEntries) gave_up = true;
+  if (covers(*a, *b)) {
+    sum = a;
+  } else if (covers(*b, *a)) {
+    sum = b;
+  } else {
+    sum = std::make_shared<Clock>(merged(*a, *b));
+    entries += sum->size();
+    if (entries > kMaxEntries) gave_up = true;
+  }
+  joined_[next_joined_] = {a, b, sum};
+  next_joined_ = (next_joined_ + 1) % joined_.size();
   return sum;
+}
+
+const ClockRef* GlobalOrder::published(std::uint64_t place) {
+  if (at_last_place_ == nullptr || last_place_ != place) {
+    const auto it = places.find(place);
+    last_place_ = place;
+    at_last_place_ = it == places.end() ? nullptr : &it->second;  // stays there: none is erased
+  }
+  return at_last_place_;
 }
 
 void BlockOrder::start(GlobalOrder& order, std::uint32_t block, std::size_t warps) {
@@ -118,9 +155,9 @@ void BlockOrder::publish(int warp, std::uint64_t address, std::uint64_t bytes) {
 void BlockOrder::take_over(int warp, std::uint64_t address, std::uint64_t bytes) {
   WarpOrder& w = warps_[warp];
   for (std::uint64_t a = address / 4; a <= (address + bytes - 1) / 4; ++a) {
-    const auto it = order_->places.find(a);
-    if (it == order_->places.end() || it->second == w.taken) continue;
-    w.taken = it->second;
+    const ClockRef* const place = order_->published(a);
+    if (place == nullptr || *place == w.taken) continue;
+    w.taken = *place;
     w.seen = order_->join(w.seen, w.taken);
     w.acquired = order_->time;
   }
@@ -134,7 +171,9 @@ bool BlockOrder::before(const GlobalStamp& s, int warp) const {
 }
 
 void BlockOrder::note_atomic(int warp, int lane, std::uint64_t address, bool answers) {
-  LastAtomic& last = order_->last_atomics[key_of(block_, warp)];
+  LastAtomic*& known = warps_[warp].last_atomic;
+  if (known == nullptr) known = &order_->last_atomics[key_of(block_, warp)];
+  LastAtomic& last = *known;
   last.address = address;
   last.lane = lane;
   last.number = ++order_->atomics;

@@ -8,6 +8,7 @@
 // the same reason an atomic that answered is before all that follows the next atomic of its thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -66,6 +67,17 @@ struct GlobalOrder {
   std::uint32_t in_cluster =
       1;  ///< blocks, by consecutive number: nothing is known of their barriers
   ClockRef join(const ClockRef& a, const ClockRef& b);
+  /// What was published there; null where nothing was.
+  const ClockRef* published(std::uint64_t place);
+
+ private:
+  std::uint64_t last_place_ = 0;  ///< asked for: lanes read one word after another
+  const ClockRef* at_last_place_ = nullptr;
+  struct Joined {
+    ClockRef a, b, sum;
+  };
+  std::array<Joined, 4> joined_;  ///< the last ones: whoever waits for one lock joins the same two
+  std::size_t next_joined_ = 0;
 };
 
 /// Of one block.
@@ -104,6 +116,7 @@ class BlockOrder {
     ClockRef published;  ///< the last it published, and where
     std::uint64_t published_at = 0;
     std::uint64_t acquired = 0;  ///< when it last took something over
+    LastAtomic* last_atomic = nullptr;
     std::uint32_t epoch = 1;
     std::uint32_t joined = 0;  ///< epoch of the whole block before its last barrier
   };

@@ -137,9 +137,11 @@ bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
       executing &= now.guard_negated ? ~p : p;
     }
     const auto* named = reg32(syncwarp ? now.a : now.e);
+    bool sets_differ = false;
     for (std::uint32_t m = executing; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
       members |= named[lane];
+      sets_differ |= named[lane] != named[std::countr_zero(executing)];
       if (named[lane] >> lane & 1) continue;
       fail(FindingKind::kWarpMask,
            fmt::format("{}: the mask {:#010x} does not name lane {}, which executes it",
@@ -149,7 +151,7 @@ bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
       return false;
     }
     // But a lane that another names must name the same set: else the result is undefined.
-    for (std::uint32_t m = executing; m; m &= m - 1) {
+    for (std::uint32_t m = sets_differ ? executing : 0; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
       for (std::uint32_t others = named[lane] & executing; others; others &= others - 1) {
         const int other = std::countr_zero(others);
