@@ -212,8 +212,7 @@ static int launch_all(const hone_plan* plan, const uint64_t* buffers, uint64_t s
     const struct hone_kernel* kernel = &plan->parsed.kernels[launch->kernel];
     const int result = plan->driver->launch_kernel(
         kernel->function, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
-        launch->block[1], launch->block[2], launch->shared_bytes, stream, starts,
-        NULL);
+        launch->block[1], launch->block[2], launch->shared_bytes, stream, starts, NULL);
     if (result != 0) {
       char what[200];
       (void)snprintf(what, sizeof what, "launch %u, kernel %.120s: cuLaunchKernel", i,

@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HONE_PLAN_VERSION = 3,
+enum {
+  HONE_PLAN_VERSION = 3,
   HONE_MOST_PARAMETER_BYTES = 4096,
   HONE_MOST_PARAMETERS = 1024,
   HONE_TENSOR_MAP_BYTES = 128
@@ -38,7 +39,7 @@ struct hone_launch {
   uint32_t parameter_bytes;
   uint32_t parameter_count, pointer_count, tensor_map_count;
   const unsigned char* parameters;  ///< in the plan's own bytes; pointers and tensor maps are zero
-  uint32_t* offsets;  ///< where each parameter begins in these [B]
+  uint32_t* offsets;                ///< where each parameter begins in these [B]
   struct hone_pointer* pointers;
   struct hone_tensor_map* tensor_maps;
 };

@@ -120,8 +120,8 @@ Outcome<void> LoadedProgram::launch() {
   const Driver& d = gpu_.driver();
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const auto& l = runnable_.program.launches[i];
-    // One by one: ptxas leaves room before a tensor map, so that a block of all of them would have to
-    // be laid out by what only the machine code says.
+    // One by one: ptxas leaves room before a tensor map, so that a block of all of them would have
+    // to be laid out by what only the machine code says.
     const CUresult r = d.launch_kernel(
         functions_[i], static_cast<unsigned>(l.grid[0]), static_cast<unsigned>(l.grid[1]),
         static_cast<unsigned>(l.grid[2]), static_cast<unsigned>(l.block[0]),

@@ -32,9 +32,13 @@ class LoadedProgram {
   Gpu& gpu_;
   const protocol::Runnable& runnable_;  ///< outlives this
   CUmodule module_ = nullptr;
-  std::unique_ptr<LibraryMatmul> library_;            ///< instead of a module and launches
-  std::vector<CUfunction> functions_;                 ///< per launch
-  std::vector<std::vector<std::uint8_t>> arguments_;  ///< per launch
+  std::unique_ptr<LibraryMatmul> library_;  ///< instead of a module and launches
+  std::vector<CUfunction> functions_;       ///< per launch
+  struct Arguments {
+    std::vector<std::uint8_t> block;
+    std::vector<void*> starts;  ///< of each in the block, and a null
+  };
+  std::vector<Arguments> arguments_;  ///< per launch
 };
 
 }  // namespace hone::cuda

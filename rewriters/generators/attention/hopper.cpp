@@ -342,22 +342,27 @@ class BulkBuilder {
   }
 
   /// Scores to weights: 2^(scale * score - shift). The shift is the largest logit so far, or up to
-  /// kSlack less, so that sums seldom have to follow it.
+  /// kSlack less, so that sums seldom have to follow it. Where logits are of 2^27 and more, a shift
+  /// is off by so much that f16 has no such weights: there it is a score, and the weights are
+  /// 2^(scale * (score - shift)).
   void weigh(const Work& work, Ref k_first, tile::Body& body) {
     mask(work, k_first, body);
     const Ref scale = real(a_.scale.value_or(1));
     body.push_back({tile::ReduceRows{.rows = kTop, .sums = kScores, .op = "max"}});
-    const Ref top = f32("*", {row(kTop), scale});
+    const bool of_scores = a_.scale.has_value() && program_.fragments[0].type == ScalarType::kF16;
+    const Ref top = of_scores ? row(kTop) : f32("*", {row(kTop), scale});
+    const double slack = of_scores ? kSlack / *a_.scale : kSlack;
     const Ref higher =
-        nodes_.op("<", ScalarType::kBool, {f32("+", {row(kShift), real(kSlack)}), top});
+        nodes_.op("<", ScalarType::kBool, {f32("+", {row(kShift), real(slack)}), top});
     set(kTop, nodes_.select(higher, top, row(kShift)), body);
-    set(kShrink, f32("exp2", {f32("-", {row(kShift), row(kTop)})}), body);
+    const Ref less = f32("-", {row(kShift), row(kTop)});
+    set(kShrink, f32("exp2", {of_scores ? f32("*", {less, scale}) : less}), body);
     set(kShift, row(kTop), body);
     set(kTotal, f32("*", {row(kTotal), row(kShrink)}), body);
-    body.push_back({tile::MapSums{
-        .sums = kScores,
-        .sum = a_.score,
-        .value = f32("exp2", {f32("fma", {a_.score, scale, f32("neg", {row(kShift)})})})}});
+    const Ref power = of_scores ? f32("*", {f32("-", {a_.score, row(kShift)}), scale})
+                                : f32("fma", {a_.score, scale, f32("neg", {row(kShift)})});
+    body.push_back(
+        {tile::MapSums{.sums = kScores, .sum = a_.score, .value = f32("exp2", {power})}});
     body.push_back({tile::ReduceRows{
         .rows = kTotal, .sums = kScores, .op = "+", .onto = true, .in_lanes = true}});
   }

@@ -397,6 +397,18 @@ TEST(Attention, MaximumThatGrowsMuch) {
   }
 }
 
+/// Logits of 10^9: a shift that is rounded to f32 is off by more than f16 has weights for.
+TEST(Attention, LogitsBeyondWhatAShiftCanSay) {
+  const Reference reference{.type = "f16",
+                            .heads = 1,
+                            .queries = 64,
+                            .keys = 128,
+                            .depth = 64,
+                            .columns = 64,
+                            .logit = "score * 4e8f"};
+  expect_right(reference, bulk(64, 32), 2e-3);
+}
+
 TEST(Attention, WeightsKeptInFewBits) {
   expect_right({.whole = "__half2float(__float2half(weight / sum))"}, at("fma", 64, 32), 1e-3);
 }
