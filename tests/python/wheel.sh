@@ -23,7 +23,7 @@ import ctypes, sys, hone, hone._binary, importlib.metadata as metadata
 assert hone.__version__ == sys.argv[1], hone.__version__
 assert "/site-packages/hone/_bundle/bin/hone" in hone.binary(), hone.binary()
 points = metadata.entry_points(group="torch_dynamo_backends")
-assert ctypes.CDLL(hone._binary.launch_library()).hone_launch_version() == 2
+assert ctypes.CDLL(hone._binary.launch_library()).hone_launch_version() == 3
 assert [(p.name, p.value) for p in points] == [("hone", "hone._backend:backend")], points
 END
 # The launch library needs the C library alone: it is loaded beside PyTorch.

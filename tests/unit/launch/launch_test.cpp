@@ -369,7 +369,7 @@ TEST(LaunchLibrary, HasItsFunctionsAndNoOthers) {
     EXPECT_EQ(dlsym(library, name), nullptr) << name;
   auto* version = reinterpret_cast<int (*)()>(dlsym(library, "hone_launch_version"));
   ASSERT_NE(version, nullptr);
-  EXPECT_EQ(version(), 2);
+  EXPECT_EQ(version(), 3);
 }
 
 }  // namespace
