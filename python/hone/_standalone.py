@@ -139,7 +139,7 @@ class _HonePlan:
             return values
 
         magic, version, _, kernels, launches, scratch, image = take("8s4I2Q")
-        if magic != b"HONEPLAN" or version != 2:
+        if magic != b"HONEPLAN" or version != 3:
             raise RuntimeError("this is no plan that can be read here")
         names = [take(f"{take('I')[0]}s")[0] for _ in range(kernels)]
         listed = [_HoneLaunch(take) for _ in range(launches)]

@@ -71,7 +71,7 @@ def reference_of(text):
 def on_the_cpu():
     """As if the CPU were a GPU: its memory is the driver's, and there is one stream."""
     with mock.patch.object(_operator, "_stream_of", lambda device: 0), mock.patch.object(
-        _operator, "_arch_of", lambda device: "sm_90"
+        _operator, "arch_of", lambda device: "sm_90"
     ), mock.patch.object(
         _operator.Operator, "_check", lambda self, tensors: self._check_shapes(tensors)
     ):
@@ -145,7 +145,7 @@ class Launch(unittest.TestCase):
                 self.operator(self.x.double())
             with self.assertRaisesRegex(ValueError, "was made for K = 3, not K = 4"):
                 self.operator(self.x, K=4)
-        with mock.patch.object(_operator, "_arch_of", lambda device: "sm_80"), self.assertRaisesRegex(
+        with mock.patch.object(_operator, "arch_of", lambda device: "sm_80"), self.assertRaisesRegex(
             hone.HoneError, "was made for sm_90 and does not run on sm_80"
         ):
             hone.load(self.operator.candidate, db=database())._load_on(torch.device("cuda", 3))
