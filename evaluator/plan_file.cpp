@@ -20,7 +20,8 @@ namespace {
 constexpr std::string_view kMagic = "HONEPLAN";
 constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kMostParameterBytes = 4096;  // what every architecture takes
-constexpr std::uint64_t kScratchAlignment = 256;   // [B]
+constexpr std::size_t kMostParameters = 1024;
+constexpr std::uint64_t kScratchAlignment = 256;  // [B]
 
 class Writer {
  public:
@@ -73,6 +74,11 @@ Result<PlanLaunch> launch_of(const ConcreteProgram& program, std::size_t index,
         fmt::format("launches[{}]: kernel '{}' takes {} bytes of parameters; a plan has "
                     "at most {}",
                     index, launch.kernel, block->size(), kMostParameterBytes));
+  }
+  if (kernel.parameters.size() > kMostParameters) {
+    return invalid(
+        fmt::format("launches[{}]: kernel '{}' takes {} parameters; a plan has at most {}", index,
+                    launch.kernel, kernel.parameters.size(), kMostParameters));
   }
   PlanLaunch result{.grid = launch.grid,
                     .block = launch.block,

@@ -205,7 +205,8 @@ static int launch_all(const hone_plan* plan, const uint64_t* buffers, uint64_t s
                                 parameters + map->place.offset);
       if (status != HONE_LAUNCH_OK) return status;
     }
-    // One by one: the machine code has them elsewhere, where tensor maps are among them.
+    // One by one: ptxas may leave room before a tensor map, so that offsets in the kernel's own
+    // block are not these. The driver knows them, and each parameter's size.
     for (uint32_t p = 0; p < launch->parameter_count; ++p)
       starts[p] = parameters + launch->offsets[p];
     starts[launch->parameter_count] = NULL;

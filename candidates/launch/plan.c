@@ -114,6 +114,7 @@ static void read_launch(struct reader* reader, struct hone_parsed_plan* plan,
   for (uint32_t i = 0; i < parameter_count; ++i) {
     launch->offsets[i] = take_u32(reader);
     expect(reader, launch->offsets[i] < launch->parameter_bytes);
+    expect(reader, i == 0 || launch->offsets[i] > launch->offsets[i - 1]);
   }
   launch->pointers = take_room(reader, pointer_count, 16, sizeof *launch->pointers);
   if (launch->pointers == NULL) return;

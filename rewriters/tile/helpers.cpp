@@ -135,7 +135,7 @@ __device__ __forceinline__ void $prefixstore_box(const CUtensorMap& map, const v
 constexpr const char* kStagings = R"(
 // The 128 threads of a warp group meet.
 __device__ __forceinline__ void $prefixmeet_group() {
-  asm volatile("bar.sync %0, 128;" ::"r"(1 + static_cast<int>(threadIdx.x) / 128) : "memory");
+  asm volatile("bar.sync %0, 128;" ::"r"(8 + static_cast<int>(threadIdx.x) / 128) : "memory");
 }
 // Four 8 x 8 matrices of 16 bits to shared memory: two of neighbours in each register, eight lanes
 // say where the rows of each matrix begin.
@@ -168,8 +168,8 @@ struct alignas(sizeof(T) * kCount) $prefixpack {
 )";
 
 constexpr const char* kRuns = R"(
-// Adds a run's sums to those of the runs before (`fresh`: there are none). What that loses is the
-// next run's beginning, so that nothing is lost in the end. (Kahan, Comm. ACM 8 (1965), 40.)
+// Adds a run's sums to those of the runs before (`fresh`: there are none). The rounding error of that
+// is the next run's beginning. (Kahan, Comm. ACM 8 (1965), 40.)
 template <int kCount>
 __device__ __forceinline__ void $prefixadd_runs(float (&sums)[kCount], float (&runs)[kCount],
                                                 bool fresh) {

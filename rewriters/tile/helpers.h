@@ -1,4 +1,4 @@
-// Functions that printed kernels call: one instruction each, with what it means.
+// Functions that printed kernels call, most of them one instruction each.
 #pragma once
 
 #include <set>

@@ -428,7 +428,7 @@ class ProgramPrinter {
   void text(const AddRuns& add, Code& code) {
     runs_ = true;
     const std::string& sums = sums_names_[static_cast<std::size_t>(add.sums)];
-    code.comment("The runs' sums, so that nothing of them is lost.");
+    code.comment("The runs' sums; what rounding takes of them goes to the next run.");
     code.line(fmt::format("{}add_runs({}, {}, {});", p_.prefix, sums,
                           sums_names_[static_cast<std::size_t>(add.runs)],
                           values_.print(add.fresh)));

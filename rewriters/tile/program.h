@@ -123,8 +123,8 @@ struct Advance {
 struct Drain {
   int ring = 0;
 };
-/// Consumer: sums += runs, or = where `fresh`, a condition; runs = what that loses of them, which
-/// their next products are added to: in the end nothing is lost.
+/// Consumer: sums += runs, or = where `fresh`, a condition; runs = the rounding error of that,
+/// which their next products are added to.
 struct AddRuns {
   int sums = 0, runs = 0;
   Ref fresh = nullptr;

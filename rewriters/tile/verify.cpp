@@ -529,6 +529,8 @@ class Verifier {
     if (!is_place(store.staging, program_.stagings.size()) ||
         !is_place(store.view, program_.views.size()) || !is_place(store.sums, program_.sums.size()))
       return refuse("a store by what is not there");
+    if (role_->one_thread)
+      return refuse(fmt::format("one thread alone of role '{}' stores by a staging", role_->name));
     const auto& [warp_groups, tile] = program_.stagings[static_cast<std::size_t>(store.staging)];
     const View& view = program_.views[static_cast<std::size_t>(store.view)];
     const int columns = program_.sums[static_cast<std::size_t>(store.sums)].columns;

@@ -110,7 +110,7 @@ Outcome<void> LoadedProgram::bind(const std::vector<std::uint64_t>& addresses) {
     arguments_.push_back({std::move(*packed), {}});
     for (const KernelParameter& parameter : kernel->parameters)
       arguments_.back().starts.push_back(arguments_.back().block.data() + parameter.offset);
-    arguments_.back().starts.push_back(nullptr);  // for whoever counts them
+    arguments_.back().starts.push_back(nullptr);  // the tests' driver counts
   }
   return {};
 }

@@ -125,8 +125,7 @@ class BulkBuilder {
     program_.prefix = prefix;
     program_.nodes = &nodes_;
     program_.cluster = s.cluster;
-    // GPCs have 16 or 18 multiprocessors: the last two are for no cluster of four.
-    const int sms = s.cluster > 2 ? sm_count(goal) / 16 * 16 : sm_count(goal);
+    const int sms = sms_for_clusters(goal, s.cluster);
     program_.grid = std::clamp<std::int64_t>(sms / s.cluster, 1, tiles_) * s.cluster;
     program_.comment = fmt::format(
         "{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. A thread "
@@ -177,7 +176,10 @@ class BulkBuilder {
   /// Where shared memory is left for it, outputs are copied in bulk, as many columns at a time as
   /// fit.
   void stage_outputs() {
-    const auto view = s_.split_k > 1 ? std::nullopt : output_view(c_);
+    // Values that read the output's own buffer read it through a pointer.
+    const std::vector<std::string> read = read_by_value();
+    if (s_.split_k > 1 || std::ranges::find(read, c_.nest->buffer) != read.end()) return;
+    const auto view = output_view(c_);
     for (int columns = s_.bn; view && columns >= 64; columns /= 2) {
       const tile::Staging staging{
           s_.bm / 64, {"staged", c_.nest->type, tile::wgmma_operand(64, columns, true)}};

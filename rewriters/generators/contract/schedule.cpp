@@ -234,6 +234,11 @@ int tiles_of_run(const Schedule& s) {
   return std::max(1, terms / s.bk);
 }
 
+int sms_for_clusters(const Goal& goal, int cluster) {
+  const int all = sm_count(goal);
+  return cluster <= 2 ? all : std::max(std::min(all, cluster), all / 16 * 16);
+}
+
 std::int64_t shared_limit(const Goal& goal) {
   return goal.context == nullptr ? 227 * 1024 : goal.context->target.shared_per_block_optin;
 }
@@ -412,7 +417,7 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
       (shared_limit(goal) + 1024) / std::max<std::int64_t>(1, shared_bytes(c, s) + 1024);
   const auto resident = static_cast<double>(std::clamp<std::int64_t>(
       std::min(by_shared, std::int64_t{65536} / (s.threads() * registers)), 1, 2048 / s.threads()));
-  const double sms = s.cluster > 2 ? sm_count(goal) / 16 * 16 : sm_count(goal);
+  const double sms = sms_for_clusters(goal, s.cluster);
   // The last wave's tiles in parts.
   const double wave = sms * resident, rest = std::fmod(tiles, wave);
   const double per_sm =

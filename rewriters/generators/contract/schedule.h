@@ -57,6 +57,8 @@ struct Schedule {
 
 /// Multiprocessors of the target.
 [[nodiscard]] int sm_count(const Goal& goal);
+/// Multiprocessors that clusters of so many blocks can fill: of a GPC's 18 four of four fill 16.
+[[nodiscard]] int sms_for_clusters(const Goal& goal, int cluster);
 [[nodiscard]] std::int64_t shared_limit(const Goal& goal);  ///< of a block [B]
 /// Bytes of shared memory that the kernel takes.
 [[nodiscard]] std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule);

@@ -99,6 +99,23 @@ TEST(ContractBulk, TilesThatShareTheirSums) {
   }
 }
 
+/// What is added to was there before: a value that reads the output's own element.
+TEST(ContractBulk, OutputsThatTheirValuesRead) {
+  Product product({.m = 72, .n = 136, .k = 64, .type = ScalarType::kF16, .out = ScalarType::kF16},
+                  {}, [](Product& p, lift::Ref sum) {
+                    const lift::Ref at =
+                        p.nodes.add(p.nodes.scale(p.nodes.index(p.i), 136), p.nodes.index(p.j));
+                    const lift::Ref before = p.nodes.load("C", ScalarType::kF16, at);
+                    return p.nodes.op("+", ScalarType::kF32,
+                                      {sum, p.nodes.cast(before, ScalarType::kF32)});
+                  });
+  const auto offer = kContract->match(product.goal());
+  ASSERT_TRUE(offer.has_value()) << offer.error().message;
+  const auto generated =
+      kContract->generate(product.goal(), Product::step_at(*offer, bulk("64", "128")), "g_");
+  EXPECT_TRUE(generated.has_value()) << generated.error().message;
+}
+
 /// Sums in f64 of terms of 16 bits, as PyTorch's modules are imported: nothing of a run is lost.
 TEST(ContractBulk, RunsOfTerms) {
   for (const ScalarType out : {ScalarType::kF16, ScalarType::kF32}) {
