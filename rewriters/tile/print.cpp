@@ -175,40 +175,36 @@ class ProgramPrinter {
     return readers;
   }
   static bool reads(const Body& body, int ring) {
-    for (const Operation& operation : body) {
-      if (const auto* wait = std::get_if<Wait>(&operation.is); wait && wait->ring == ring)
-        return true;
-      if (const auto* loop = std::get_if<Loop>(&operation.is); loop && reads(loop->body, ring))
-        return true;
-    }
-    return false;
+    bool found = false;
+    for_each_operation(body, [&](const Operation& operation) {
+      const auto* wait = std::get_if<Wait>(&operation.is);
+      found |= wait != nullptr && wait->ring == ring;
+    });
+    return found;
   }
   static bool touches(const Body& body, int ring) {
-    for (const Operation& operation : body) {
-      if (const auto* acquire = std::get_if<Acquire>(&operation.is);
-          acquire && acquire->ring == ring)
-        return true;
-      if (const auto* loop = std::get_if<Loop>(&operation.is); loop && touches(loop->body, ring))
-        return true;
-    }
-    return reads(body, ring);
+    bool found = reads(body, ring);
+    for_each_operation(body, [&](const Operation& operation) {
+      const auto* acquire = std::get_if<Acquire>(&operation.is);
+      found |= acquire != nullptr && acquire->ring == ring;
+    });
+    return found;
   }
-  static void sums_of(const Body& body, std::set<int>& sums) {
-    for (const Operation& operation : body) {
+  static std::set<int> sums_of(const Body& body) {
+    std::set<int> sums;
+    for_each_operation(body, [&](const Operation& operation) {
       if (const auto* multiply = std::get_if<Multiply>(&operation.is)) sums.insert(multiply->sums);
       if (const auto* add = std::get_if<AddRuns>(&operation.is)) sums.insert(add->sums);
-      if (const auto* loop = std::get_if<Loop>(&operation.is)) sums_of(loop->body, sums);
-    }
+    });
+    return sums;
   }
-
   static bool stages_outputs(const Body& body) {
-    for (const Operation& operation : body) {
-      if (const auto* store = std::get_if<Store>(&operation.is); store && store->staging >= 0)
-        return true;
-      if (const auto* loop = std::get_if<Loop>(&operation.is); loop && stages_outputs(loop->body))
-        return true;
-    }
-    return false;
+    bool found = false;
+    for_each_operation(body, [&](const Operation& operation) {
+      const auto* store = std::get_if<Store>(&operation.is);
+      found |= store != nullptr && store->staging >= 0;
+    });
+    return found;
   }
 
   void role_text(const Role& role, int first_group, Code& code) {
@@ -221,8 +217,7 @@ class ProgramPrinter {
     if (role.warp_groups > 1)
       code.line(fmt::format("const int {} = static_cast<int>(threadIdx.x) / 128 - {};", group_,
                             first_group));
-    sums_here_.clear();
-    sums_of(role.body, sums_here_);
+    sums_here_ = sums_of(role.body);
     if (!sums_here_.empty())
       code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;");
     for (const int s : sums_here_) {
@@ -661,13 +656,9 @@ $prefixeach<$eighths>([&](auto l) {
   /// The function that multiplies into each of the sums.
   void products(std::string& text) {
     std::set<int> done;
-    for (const Role& role : p_.roles) products_of(role.body, done, text);
-  }
-  void products_of(const Body& body, std::set<int>& done, std::string& text) {
-    for (const Operation& operation : body) {
-      if (const auto* loop = std::get_if<Loop>(&operation.is)) products_of(loop->body, done, text);
+    const auto product = [&](const Operation& operation) {
       const auto* multiply = std::get_if<Multiply>(&operation.is);
-      if (multiply == nullptr || !done.insert(multiply->sums).second) continue;
+      if (multiply == nullptr || !done.insert(multiply->sums).second) return;
       const Ring& of = ring(multiply->a_ring < 0 ? multiply->ring : multiply->a_ring);
       const bool registers = multiply->fragments >= 0;
       const SharedTile& b = ring(multiply->ring).tiles[static_cast<std::size_t>(multiply->b)];
@@ -681,7 +672,8 @@ $prefixeach<$eighths>([&](auto l) {
            .a_in_registers = registers,
            .name = "multiply_" + sums_names_[static_cast<std::size_t>(multiply->sums)]},
           p_.prefix);
-    }
+    };
+    for (const Role& role : p_.roles) for_each_operation(role.body, product);
   }
 
   const Program& p_;

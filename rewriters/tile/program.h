@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -153,6 +154,9 @@ struct Operation {
                PassTurn>
       is;
 };
+
+/// All operations of a body and of loops in it, in order.
+void for_each_operation(const Body& body, const std::function<void(const Operation&)>& visit);
 
 struct Role {
   std::string name;

@@ -70,13 +70,6 @@ std::string kind_of(ScalarType type) { return type == ScalarType::kF16 ? "f16" :
 
 }  // namespace
 
-void for_each_operation(const Body& body, const std::function<void(const Operation&)>& visit) {
-  for (const Operation& operation : body) {
-    visit(operation);
-    if (const auto* loop = std::get_if<Loop>(&operation.is)) for_each_operation(loop->body, visit);
-  }
-}
-
 RowsText::RowsText(const Program& program, generators::Printer& values, generators::Names& names,
                    std::vector<std::string> sums)
     : p_(program), values_(values), sums_(std::move(sums)) {

@@ -1,7 +1,6 @@
 // CUDA for what is done to sums between products (rows.h). Part of print().
 #pragma once
 
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -50,8 +49,5 @@ class RowsText {
   bool powers_ = false, turns_ = false;
   std::set<ScalarType> pairs_;
 };
-
-/// All operations of a body and of loops in it, in order.
-void for_each_operation(const Body& body, const std::function<void(const Operation&)>& visit);
 
 }  // namespace hone::tile

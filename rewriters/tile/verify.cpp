@@ -8,7 +8,6 @@
 
 #include "rewriters/tile/operands.h"
 #include "rewriters/tile/program.h"
-#include "rewriters/tile/rows_text.h"
 
 namespace hone::tile {
 namespace {
@@ -578,6 +577,13 @@ class Verifier {
 };
 
 }  // namespace
+
+void for_each_operation(const Body& body, const std::function<void(const Operation&)>& visit) {
+  for (const Operation& operation : body) {
+    visit(operation);
+    if (const auto* loop = std::get_if<Loop>(&operation.is)) for_each_operation(loop->body, visit);
+  }
+}
 
 std::int64_t SharedTile::bytes() const {
   const std::int64_t bytes = layout.reach() * static_cast<std::int64_t>(size_of(type));

@@ -9,11 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "candidates/export/cpp.h"
 #include "candidates/export/cpp_support.h"
 #include "candidates/task_reader.h"
 #include "rewriters/generators/attention/attention.h"
 #include "rewriters/lift/fuse.h"
+#include "tests/bench/variant_maps.h"
 #include "tests/unit/rewriters/generator_harness.h"
 
 namespace hone::generators {
@@ -192,19 +192,7 @@ int main_of(int count, char** args) {
   }
 
   const GeneratedLaunch& launch = generated->launches.at(0);
-  std::string list, maps;
-  for (const GeneratedTensorMap& map : launch.tensor_maps) {
-    const auto texts = [](const std::vector<std::int64_t>& numbers) {
-      std::vector<std::string> out;
-      for (const std::int64_t value : numbers) out.push_back(std::to_string(value));
-      return out;
-    };
-    const std::string name = fmt::format("map_{}", map.buffer);
-    maps += exporting::tensor_map_text(name, map.buffer, *parse_scalar_type(kind), map.map.swizzle,
-                                       texts(map.map.shape), texts(map.map.strides),
-                                       texts(map.map.box));
-    list += (list.empty() ? "" : ", ") + name;
-  }
+  auto [maps, list] = map_texts(launch, *parse_scalar_type(kind));
   for (const std::string& arg : launch.args) list += (list.empty() ? "" : ", ") + arg;
   const std::string launches = fmt::format("{}<<<{}, {}, {}>>>({});", launch.kernel, launch.grid[0],
                                            launch.block[0], launch.shared_bytes, list);

@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "candidates/export/cpp.h"
 #include "candidates/export/cpp_support.h"
 #include "rewriters/generators/contract/contract.h"
+#include "tests/bench/variant_maps.h"
 #include "tests/unit/rewriters/generator_harness.h"
 
 namespace hone::generators {
@@ -141,19 +141,8 @@ int main_of(int count, char** args) {
   std::string launches, attributes, maps;
   for (const GeneratedLaunch& launch : generated->launches) {
     const auto grid = launch.grid;
-    std::string list;
-    for (const GeneratedTensorMap& map : launch.tensor_maps) {
-      const auto texts = [](const std::vector<std::int64_t>& numbers) {
-        std::vector<std::string> out;
-        for (const std::int64_t value : numbers) out.push_back(std::to_string(value));
-        return out;
-      };
-      const std::string name = fmt::format("map_{}", map.buffer);
-      maps +=
-          exporting::tensor_map_text(name, map.buffer, type, map.map.swizzle, texts(map.map.shape),
-                                     texts(map.map.strides), texts(map.map.box));
-      list += (list.empty() ? "" : ", ") + name;
-    }
+    auto [encoded, list] = map_texts(launch, type);
+    maps += encoded;
     for (const std::string& arg : launch.args)
       list += (list.empty() ? "" : ", ") + (arg == "g_partial" ? "partial" : arg);
     launches +=

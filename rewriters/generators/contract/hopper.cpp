@@ -7,6 +7,7 @@
 
 #include "rewriters/generators/contract/emit.h"
 #include "rewriters/generators/products.h"
+#include "rewriters/generators/tile_kernel.h"
 #include "rewriters/tile/operands.h"
 
 namespace hone::generators::contract {
@@ -433,31 +434,12 @@ tile::Program bulk_program(const Contraction& c, const Schedule& s, const Goal& 
 
 Result<Generated> generate_bulk(const Contraction& c, const Schedule& s, const Goal& goal,
                                 const std::string& prefix) {
-  const tile::Program program = bulk_program(c, s, goal, prefix);
-  tile::Limits limits;
-  limits.shared_bytes = shared_limit(goal);
-  if (goal.context != nullptr) {
-    limits.compute_capability = goal.context->target.compute_capability;
-  }
-  if (auto ok = tile::verify(program, limits); !ok) return std::unexpected(ok.error());
-  Generated generated;
-  generated.source = tile::print(program);
-  generated.includes = {"cuda.h"};
-  GeneratedLaunch launch{.kernel = program.kernel,
-                         .grid = {program.grid},
-                         .block = {program.threads()},
-                         .shared_bytes = program.shared_bytes()};
-  for (const tile::View& view : program.views)
-    launch.tensor_maps.push_back(
-        {view.buffer, {0, view.shape, view.strides, view.box, view.swizzle}});
-  for (const auto& parameter : program.parameters) launch.args.push_back(parameter.buffer);
-  generated.launches.push_back(std::move(launch));
-  if (s.split_k > 1) {
-    const Emitter emit(c, s, goal, prefix);
-    generated.source += emit.second_kernel();
-    generated.launches.push_back(emit.second_launch());
-    generated.scratch.push_back(emit.partial_sums());
-  }
+  auto generated = kernel_of(bulk_program(c, s, goal, prefix), goal);
+  if (!generated || s.split_k == 1) return generated;
+  const Emitter emit(c, s, goal, prefix);
+  generated->source += emit.second_kernel();
+  generated->launches.push_back(emit.second_launch());
+  generated->scratch.push_back(emit.partial_sums());
   return generated;
 }
 

@@ -1,0 +1,27 @@
+#include "rewriters/generators/tile_kernel.h"
+
+namespace hone::generators {
+
+Result<Generated> kernel_of(const tile::Program& program, const Goal& goal) {
+  tile::Limits limits;
+  if (goal.context != nullptr) {
+    limits.shared_bytes = goal.context->target.shared_per_block_optin;
+    limits.compute_capability = goal.context->target.compute_capability;
+  }
+  if (auto ok = tile::verify(program, limits); !ok) return std::unexpected(ok.error());
+  Generated generated;
+  generated.source = tile::print(program);
+  generated.includes = {"cuda.h"};
+  GeneratedLaunch launch{.kernel = program.kernel,
+                         .grid = {program.grid},
+                         .block = {program.threads()},
+                         .shared_bytes = program.shared_bytes()};
+  for (const tile::View& view : program.views)
+    launch.tensor_maps.push_back(
+        {view.buffer, {0, view.shape, view.strides, view.box, view.swizzle}});
+  for (const auto& parameter : program.parameters) launch.args.push_back(parameter.buffer);
+  generated.launches.push_back(std::move(launch));
+  return generated;
+}
+
+}  // namespace hone::generators

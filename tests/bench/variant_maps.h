@@ -1,0 +1,36 @@
+// What the programs that time one variant have in common.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "candidates/export/cpp.h"
+#include "rewriters/generators/generator.h"
+
+namespace hone::generators {
+
+/// Of a launch's tensor maps: what encodes them in main(), and their names as arguments, "a, b".
+struct MapTexts {
+  std::string encoded, arguments;
+};
+
+inline MapTexts map_texts(const GeneratedLaunch& launch, ScalarType type) {
+  const auto texts = [](const std::vector<std::int64_t>& numbers) {
+    std::vector<std::string> out;
+    for (const std::int64_t value : numbers) out.push_back(std::to_string(value));
+    return out;
+  };
+  MapTexts result;
+  for (const GeneratedTensorMap& map : launch.tensor_maps) {
+    const std::string name = fmt::format("map_{}", map.buffer);
+    result.encoded +=
+        exporting::tensor_map_text(name, map.buffer, type, map.map.swizzle, texts(map.map.shape),
+                                   texts(map.map.strides), texts(map.map.box));
+    result.arguments += (result.arguments.empty() ? "" : ", ") + name;
+  }
+  return result;
+}
+
+}  // namespace hone::generators
