@@ -182,24 +182,40 @@ int registers_of(const Attention& a, const Schedule& s) {
   }
 }
 
-std::vector<Pipe> pipes_for(const Attention& a, const Goal& goal) {
+namespace {
+
+bool can(const Attention& a, const Goal& goal, Pipe pipe) {
   const int capability = goal.context == nullptr ? 90 : goal.context->target.compute_capability;
-  std::vector<Pipe> pipes;
-  for (const Pipe pipe : kPipes) {
-    if (math_of(a, pipe) > allowed_math(goal)) continue;
-    if (pipe != Pipe::kFma && capability < 80) continue;
-    const bool half = all_half(a);
-    if (pipe == Pipe::kMma && !half) continue;
-    // Rows of 128 bytes, which are half empty for small heads; tiles as they lie in memory.
-    const bool dense = std::min(a.depth, a.columns) > 32 && !a.query.rows_are_near &&
-                       !a.key.rows_are_near && !a.values.rows_are_near;
-    if (pipe == Pipe::kWgmma && (!half || capability != 90 || !dense)) continue;
-    if (pipe == Pipe::kWgmmaBulk &&
-        (capability != 90 || std::min(a.depth, a.columns) <= 32 || !has_bulk_operands(a)))
-      continue;
-    if ((pipe == Pipe::kTf32 || pipe == Pipe::kTf32x3) && half) continue;
-    pipes.push_back(pipe);
+  if (math_of(a, pipe) > allowed_math(goal)) return false;
+  switch (pipe) {
+    case Pipe::kFma:
+      return true;
+    case Pipe::kMma:
+      return capability >= 80 && all_half(a);
+    case Pipe::kTf32:
+    case Pipe::kTf32x3:
+      return capability >= 80 && !all_half(a);
+    case Pipe::kWgmma:  // tiles as they lie in memory
+      return capability == 90 && all_half(a) && !a.query.rows_are_near && !a.key.rows_are_near &&
+             !a.values.rows_are_near;
+    case Pipe::kWgmmaBulk:
+      return capability == 90 && has_bulk_operands(a);
   }
+  return false;
+}
+
+/// Its rows of 128 bytes would be half empty for small heads. That is no reason to refuse a recipe
+/// there: it is checked at small sizes.
+bool pays(const Attention& a, Pipe pipe) {
+  return !is_wgmma(pipe) || std::min(a.depth, a.columns) > 32;
+}
+
+}  // namespace
+
+std::vector<Pipe> pipes_for(const Attention& a, const Goal& goal) {
+  std::vector<Pipe> pipes;
+  for (const Pipe pipe : kPipes)
+    if (can(a, goal, pipe) && pays(a, pipe)) pipes.push_back(pipe);
   return pipes;
 }
 
@@ -323,10 +339,9 @@ std::vector<std::vector<std::size_t>> first_guesses(const Attention& a, const Go
 
 Result<Schedule> schedule_of(const Attention& a, const Goal& goal, const Step& step) {
   Schedule s;
-  const std::vector<Pipe> pipes = pipes_for(a, goal);
   const std::string asked = step.string_param("pipe", "fma");
-  const auto pipe = std::ranges::find_if(pipes, [&](Pipe p) { return name_of(p) == asked; });
-  if (pipe == pipes.end()) {
+  const auto pipe = std::ranges::find_if(kPipes, [&](Pipe p) { return name_of(p) == asked; });
+  if (pipe == std::end(kPipes) || !can(a, goal, *pipe)) {
     return refused("attention: pipe " + asked + " cannot do this");
   }
   s.pipe = *pipe;

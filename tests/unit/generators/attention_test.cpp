@@ -246,6 +246,20 @@ TEST(Attention, BulkCausal) {
   }
 }
 
+/// Heads so small that no search would ask for these pipes: a recipe is checked at such sizes.
+TEST(Attention, WgmmaOfSmallHeads) {
+  for (const auto& [depth, columns] : {std::pair(16, 16), {8, 24}, {32, 32}}) {
+    SCOPED_TRACE(fmt::format("{} {}", depth, columns));
+    Reference reference{
+        .type = "f16", .queries = 70, .keys = 45, .depth = depth, .columns = columns};
+    expect_right(reference, bulk(64, 32), 2e-3);
+    expect_right(reference, bulk(128, 128, 2, true, true), 2e-3);
+    expect_right(reference, at("wgmma", 128, 64), 2e-3);
+    reference.logit = "k <= q ? score * 0.25f : -INFINITY";
+    expect_right(reference, bulk(64, 64, 2, false, true), 2e-3);
+  }
+}
+
 /// Blocks do tile after tile, the last round with fewer blocks.
 TEST(Attention, BulkTileAfterTile) {
   Reference reference{
