@@ -330,12 +330,8 @@ class ProgramPrinter {
                              p_.sums[static_cast<std::size_t>(multiply.sums)].columns, k));
     code.line(p_.prefix + "wgmma_begin();");
     multiplying_.push_back(multiply.sums);
-    if (registers) {
-      code.open(fmt::format("{}each<{}>([&](auto i)", p_.prefix, k / 16));
-    } else {
-      code.line("#pragma unroll");
-      code.open(fmt::format("for (int i = 0; i < {}; ++i)", k / 16));
-    }
+    code.line("#pragma unroll");
+    code.open(fmt::format("for (int i = 0; i < {}; ++i)", k / 16));
     const auto operand = [&](int of, int tile_at, const SharedTile& tile, Ref row) {
       std::string more;
       const std::int64_t by_row = tile.layout.extent(0) > 64 ? tile.layout.offset({64, 0}) : 0;
@@ -361,7 +357,7 @@ class ProgramPrinter {
                           : multiply.fresh->is_constant()
                               ? std::string(multiply.fresh->constant != 0 ? "i > 0" : "true")
                               : fmt::format("i > 0 || !({})", values_.print(multiply.fresh))));
-    code.close(registers ? ");" : "");
+    code.close();
     code.line(p_.prefix + "wgmma_commit();");
   }
 
@@ -506,26 +502,28 @@ $done
     for (std::size_t d = view.shape.size() - 1; d-- > 0;) others += ", " + index(store.to[d]);
     const std::int64_t slots = tile.layout.extent(1) / 64, box = 64 * 64;
     const std::string slot = slots == 1 ? "here" : fmt::format("here + part % {} * {}", slots, box);
-    const std::string parts = filled(R"($prefixeach<$parts>([&](auto part) {
+    const std::string parts = filled(R"(#pragma unroll
+for (int part = 0; part < $parts; ++part) {
   // Once the copy of before has read what is there.
   if (threadIdx.x % 128 == 0) $prefixstores_have_read<$others_under_way>();
   $prefixmeet_group();
   $type* const box = $slot;
-  constexpr int first = part * 32;
-  $prefixeach<4>([&](auto l) {
-    constexpr int at = first + l * 8;
+  const int first = part * 32;
+  #pragma unroll
+  for (int l = 0; l < 4; ++l) {
+    const int at = first + l * 8;
     const int n = $column + first * 2 + l * 16 + lane % 4 * 2;
     $prefixstore_matrices(&box[row * 64 + (l * 2 ^ swizzle) * 8],
                           outputs(m, n, $sums0), outputs(m + 8, n, $sums2),
                           outputs(m, n + 8, $sums4), outputs(m + 8, n + 8, $sums6));
-  });
+  }
   $prefixpublish();
   $prefixmeet_group();
   if (threadIdx.x % 128 == 0) {
     $prefixstore_box($view, box, $inner + part * 64$outer);
     $prefixstores_end();
   }
-});
+}
 )",
                                      {{"prefix", p_.prefix},
                                       {"parts", std::to_string(sums.columns / 64)},
@@ -614,16 +612,18 @@ const int m = $row + warp * 16 + lane / 4;
 )",
                              holes);
     all += filled(width == 2
-                      ? R"($prefixeach<$eighths>([&](auto j) {
+                      ? R"(#pragma unroll
+for (int j = 0; j < $eighths; ++j) {
   const int n = $column + j * 8 + lane % 4 * 2;
   store(m, n, $sums0);
   store(m + 8, n, $sums2);
-});
+}
 )"
                       : R"(// Two lanes swap halves, so that each has four neighbours of one row.
 const bool odd = lane % 2 != 0;
-$prefixeach<$eighths>([&](auto l) {
-  constexpr int half = l % 2, at = l / 2 * 8 + half * 2;
+#pragma unroll
+for (int l = 0; l < $eighths; ++l) {
+  const int half = l % 2, at = l / 2 * 8 + half * 2;
   const float left[2] = {$sums[at], $sums[at + 1]};
   const float right[2] = {$sums[at + 4], $sums[at + 5]};
   const float got0 = __shfl_xor_sync(0xffffffffu, odd ? left[0] : right[0], 1);
@@ -631,7 +631,7 @@ $prefixeach<$eighths>([&](auto l) {
   const int n = $column + l / 2 * 16 + (odd ? 6 : 0) + lane % 4 * 2;
   store(m + half * 8, n,
         {odd ? got0 : left[0], odd ? got1 : left[1], odd ? right[0] : got0, odd ? right[1] : got1});
-});
+}
 )",
                   holes);
     block(all, code);

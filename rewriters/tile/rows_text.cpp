@@ -155,8 +155,9 @@ void RowsText::write(const MapSums& map, Code& code) {
   if (map.column_symbol >= 0) values_.indices[map.column_symbol] = "n";
   if (map.sum != nullptr) values_.known[map.sum] = name + "[i]";
   const std::string value = value_text(map.value, "half");
-  code.open(fmt::format("{}each<{}>([&](auto i)", p_.prefix, count));
-  if (generators::mentions(value, "half")) code.line("constexpr int half = i / 2 % 2;");
+  code.line("#pragma unroll");
+  code.open(fmt::format("for (int i = 0; i < {}; ++i)", count));
+  if (generators::mentions(value, "half")) code.line("const int half = i / 2 % 2;");
   if (generators::mentions(value, "m"))
     code.line(fmt::format("const int m = {} + warp * 16 + i / 2 % 2 * 8 + lane / 4;",
                           values_.print_index(map.row)));
@@ -164,13 +165,14 @@ void RowsText::write(const MapSums& map, Code& code) {
     code.line(fmt::format("const int n = {} + i / 4 * 8 + lane % 4 * 2 + i % 2;",
                           values_.print_index(map.column)));
   code.line(fmt::format("{}[i] = {};", name, value));
-  code.close(");");
+  code.close();
   if (!condition.empty()) code.close();
   code.line(fmt::format("{}settle({});", p_.prefix, name));
 }
 
 void RowsText::write(const MapRows& map, Code& code) {
-  code.line(fmt::format("{}each<2>([&](auto half) {{ {}[half] = {}; }});", p_.prefix,
+  code.line("#pragma unroll");
+  code.line(fmt::format("for (int half = 0; half < 2; ++half) {}[half] = {};",
                         rows_[static_cast<std::size_t>(map.rows)], value_text(map.value, "half")));
 }
 
@@ -190,14 +192,16 @@ void RowsText::write(const ReduceRows& reduce, Code& code) {
       {"second", both("second", fmt::format("{}[j * 4 + 5 + 2 * half]",
                                             sums_[static_cast<std::size_t>(reduce.sums)]))},
       {"all", reduce.onto ? both(rows + "[half]", reduce.op == "+" ? "(" + all + ")" : all) : all}};
-  lines(filled(R"($prefixeach<2>([&](auto half) {
+  lines(filled(R"(#pragma unroll
+for (int half = 0; half < 2; ++half) {
   float first = $sums[2 * half], second = $sums[2 * half + 1];
-  $prefixeach<$rest>([&](auto j) {
+  #pragma unroll
+  for (int j = 0; j < $rest; ++j) {
     first = $first;
     second = $second;
-  });
+  }
   $rows[half] = $all;
-});
+}
 )",
                holes),
         code);
@@ -211,10 +215,11 @@ void RowsText::write(const FoldRows& fold, Code& code) {
         fold.op, ScalarType::kF32, rows + "[half]",
         fmt::format("__shfl_xor_sync(0xffffffffu, {}[half], {})", rows, lanes));
   };
-  lines(filled(R"($prefixeach<2>([&](auto half) {  // the four lanes of a row
+  lines(filled(R"(#pragma unroll
+for (int half = 0; half < 2; ++half) {  // the four lanes of a row
   $rows[half] = $one;
   $rows[half] = $two;
-});
+}
 )",
                {{"prefix", p_.prefix}, {"rows", rows}, {"one", step(1)}, {"two", step(2)}}),
         code);
@@ -223,12 +228,14 @@ void RowsText::write(const FoldRows& fold, Code& code) {
 void RowsText::write(const RoundSums& round, Code& code) {
   const Fragments& to = p_.fragments[static_cast<std::size_t>(round.fragments)];
   pairs_.insert(to.type);
-  lines(filled(R"($prefixeach<$count>([&](auto j) {
-  $prefixeach<4>([&](auto l) {
+  lines(filled(R"(#pragma unroll
+for (int j = 0; j < $count; ++j) {
+  #pragma unroll
+  for (int l = 0; l < 4; ++l) {
     $to[j][l] = $prefixpair_$kind($sums[j * 8 + l * 2], $sums[j * 8 + l * 2 + 1]);
-  });
+  }
   $prefixsettle($to[j]);
-});
+}
 )",
                {{"prefix", p_.prefix},
                 {"count", std::to_string(to.columns / 16)},

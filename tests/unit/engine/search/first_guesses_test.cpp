@@ -56,10 +56,9 @@ std::vector<std::string> all_tasks() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, FirstGuesses, testing::ValuesIn(all_tasks()), [](const auto& test) {
-                           const std::filesystem::path path(test.param);
-                           return fmt::format("{}_{}", path.parent_path().stem().string(),
-                                              path.stem().string());
-                         });
+  const std::filesystem::path path(test.param);
+  return fmt::format("{}_{}", path.parent_path().stem().string(), path.stem().string());
+});
 
 }  // namespace
 }  // namespace hone
