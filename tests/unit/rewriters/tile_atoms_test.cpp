@@ -70,7 +70,8 @@ void expect_boxes(ScalarType type, const std::vector<BoxCase>& cases) {
           inside = inside && at[d] >= 0 && at[d] < one.shape[d];
           element = element * one.shape[d] + at[d];
         }
-        const auto place = static_cast<std::size_t>(first + one.layout.byte_of({row, k}, size) / size);
+        const auto place =
+            static_cast<std::size_t>(first + one.layout.byte_of({row, k}, size) / size);
         const double want =
             inside ? test.contents.at(fmt::format("T{}", c))[static_cast<std::size_t>(element)] : 0;
         ASSERT_EQ(got[place], want) << "(" << row << ", " << k << ")";
@@ -134,8 +135,8 @@ TEST(TileAtoms, BulkCopiesToPartsOfATile) {
     ASSERT_EQ(tile, 0);
     const Layout layout = test.p.rings[0].tiles[0].layout;
     test.read_ring();
-    const auto got = test.probed(
-        {{"g_wait_for(&full[stage], parity);", Probed::raw("tile_T", 128 * 128, "0")}});
+    const auto got =
+        test.probed({{"g_wait_for(&full[stage], parity);", Probed::raw("tile_T", 128 * 128, "0")}});
     if (got.empty()) return;
     for (std::int64_t row = 0; row < 128; ++row)
       for (std::int64_t k = 0; k < 128; ++k)
@@ -211,7 +212,8 @@ TEST(TileAtoms, ProductsOfTilesInSharedMemory) {
     const int b = test.operand("B", c.type, c.columns, c.k, c.b_along_k);
     test.p.sums = {{"sums", c.columns}};
     test.fill();
-    const Ref row = c.groups == 1 ? test.number(0) : test.nodes.scale(test.nodes.index(test.p.group), 64);
+    const Ref row =
+        c.groups == 1 ? test.number(0) : test.nodes.scale(test.nodes.index(test.p.group), 64);
     test.math() = {{Wait{0}},
                    {Multiply{.a = a, .b = b, .a_row = row, .fresh = test.nodes.boolean(true)}},
                    {Await{0}},
@@ -246,13 +248,14 @@ TEST(TileAtoms, ProductsOfFragments) {
       test.p.fragments = {{"parts", k, type}};
       test.fill();
       const Ref fresh = test.nodes.boolean(true);
-      test.math() = {{Wait{0}},
-                     {Multiply{.sums = 0, .a = a, .b = one, .a_row = test.number(0), .fresh = fresh}},
-                     {Await{0}},
-                     {RoundSums{0, 0}},
-                     {Multiply{.sums = 1, .b = b, .fresh = fresh, .fragments = 0}},
-                     {Await{0}},
-                     {Release{0}}};
+      test.math() = {
+          {Wait{0}},
+          {Multiply{.sums = 0, .a = a, .b = one, .a_row = test.number(0), .fresh = fresh}},
+          {Await{0}},
+          {RoundSums{0, 0}},
+          {Multiply{.sums = 1, .b = b, .fresh = fresh, .fragments = 0}},
+          {Await{0}},
+          {Release{0}}};
       const std::string half = type == ScalarType::kF16 ? "__half" : "__nv_bfloat16";
       const auto got = test.probed(
           {{"g_settle(parts[j]);",
@@ -266,7 +269,8 @@ TEST(TileAtoms, ProductsOfFragments) {
       for (std::int64_t thread = 0; thread < 128; ++thread) {
         for (std::int64_t value = 0; value < k / 2; ++value) {
           const std::int64_t row = thread / 32 * 16 + thread % 32 / 4 + value / 2 % 2 * 8;
-          const std::int64_t column = value / 8 * 16 + value / 4 % 2 * 8 + thread % 4 * 2 + value % 2;
+          const std::int64_t column =
+              value / 8 * 16 + value / 4 % 2 * 8 + thread % 4 * 2 + value % 2;
           ASSERT_EQ(got[static_cast<std::size_t>(thread * (k / 2) + value)],
                     test.element("A", 64, 64, true, row, column))
               << "thread " << thread << ", value " << value;
@@ -314,7 +318,8 @@ __global__ void g_test(const __half* A, const __half* B, float* probe) {
       const std::int64_t at = mma_sums().offset({lane, value});
       double sum = 0;
       for (std::int64_t k = 0; k < 16; ++k)
-        sum += test.element("A", 16, 16, true, at / 8, k) * test.element("B", 8, 16, true, at % 8, k);
+        sum +=
+            test.element("A", 16, 16, true, at / 8, k) * test.element("B", 8, 16, true, at % 8, k);
       EXPECT_EQ(got[static_cast<std::size_t>(lane * 4 + value)], sum) << lane << ", " << value;
     }
   }
@@ -361,7 +366,8 @@ TEST_F(TileSums, MapsKnowTheirRowsAndColumns) {
   });
 }
 
-/// All lanes of a row have what the row has one of; before FoldRows, each what its own columns give.
+/// All lanes of a row have what the row has one of; before FoldRows, each what its own columns
+/// give.
 TEST_F(TileSums, RowsOfEveryLane) {
   const int top = rows("top"), share = rows("share"), total = rows("total");
   Body& math = test.math();
@@ -409,7 +415,8 @@ TEST_F(TileSums, RunsOfEveryThread) {
                                  "g_each<32>([&](auto i) { probe[(threadIdx.x - 128) * 32 + i] = "
                                  "sums[i] - 33554432.0f + runs[i]; });"}});
   ASSERT_FALSE(got.empty());
-  expect_sums(got, 64, 0, 1, [&](std::int64_t row, std::int64_t column) { return sum(row, column); });
+  expect_sums(got, 64, 0, 1,
+              [&](std::int64_t row, std::int64_t column) { return sum(row, column); });
 }
 
 // --- Stores -------------------------------------------------------------------------------------
@@ -444,9 +451,10 @@ TEST_F(TileSums, StoresOfEveryThread) {
     const int width = type == ScalarType::kF16 ? 4 : 2;
     const std::string returns = "if (m >= 64 || n_run >= 64) return;";
     const auto owners = test.probed(
-        {{returns, fmt::format("for (int j = 0; j < {}; ++j) probe[m * 64 + n_run + j] = threadIdx.x "
-                               "- 128;",
-                               width)}});
+        {{returns,
+          fmt::format("for (int j = 0; j < {}; ++j) probe[m * 64 + n_run + j] = threadIdx.x "
+                      "- 128;",
+                      width)}});
     ASSERT_FALSE(owners.empty());
     // (thread, value) -> row * 64 + column; of four: lanes 0, 1, 2, 3 have columns 0, 8, 4, 12.
     const Layout four({{{2, 8}, {2, 4}, {8, 64}, {4, 1024}}, {{4, 1}, {2, 512}, {4, 16}}});
@@ -480,27 +488,26 @@ TEST(TileAtoms, StagedOutputs) {
     test.p.views.push_back({"map_c", "C", type, {100, 120}, {120}, {64, 64}, 128});
     const Ref of_group = test.nodes.scale(test.nodes.index(test.p.group), 64);
     const Ref sum = test.nodes.load("%sum", ScalarType::kF32, test.number(0));
-    test.math() = {
-        {Wait{0}},
-        {Multiply{.a = a, .b = b, .a_row = of_group, .fresh = test.nodes.boolean(true)}},
-        {Await{0}},
-        {Release{0}},
-        {Store{.sums = 0,
-               .row = of_group,
-               .column = test.number(0),
-               .row_symbol = test.nodes.new_symbol("m_at", 128),
-               .column_symbol = test.nodes.new_symbol("n_at", 128),
-               .rows = 100,
-               .columns = 120,
-               .buffer = "C",
-               .type = type,
-               .sum = sum,
-               .value = test.nodes.cast(sum, type),
-               .guard = test.nodes.boolean(true),
-               .contiguous = 8,
-               .staging = 0,
-               .view = 2,
-               .to = {of_group, test.number(0)}}}};
+    test.math() = {{Wait{0}},
+                   {Multiply{.a = a, .b = b, .a_row = of_group, .fresh = test.nodes.boolean(true)}},
+                   {Await{0}},
+                   {Release{0}},
+                   {Store{.sums = 0,
+                          .row = of_group,
+                          .column = test.number(0),
+                          .row_symbol = test.nodes.new_symbol("m_at", 128),
+                          .column_symbol = test.nodes.new_symbol("n_at", 128),
+                          .rows = 100,
+                          .columns = 120,
+                          .buffer = "C",
+                          .type = type,
+                          .sum = sum,
+                          .value = test.nodes.cast(sum, type),
+                          .guard = test.nodes.boolean(true),
+                          .contiguous = 8,
+                          .staging = 0,
+                          .view = 2,
+                          .to = {of_group, test.number(0)}}}};
     const auto want = [&](std::int64_t row, std::int64_t column) {
       double sum = 0;
       for (std::int64_t k = 0; k < 64; ++k)
@@ -509,8 +516,9 @@ TEST(TileAtoms, StagedOutputs) {
       return sum;
     };
     const Layout layout = test.p.stagings[0].tile.layout;
-    const auto raw = test.probed(
-        {{"g_publish();", "g_meet_group();\n" + Probed::raw("box", 4096, "(group * 2 + part) * 4096")}});
+    const auto raw =
+        test.probed({{"g_publish();", "g_meet_group();\n" +
+                                          Probed::raw("box", 4096, "(group * 2 + part) * 4096")}});
     ASSERT_FALSE(raw.empty());
     for (std::int64_t row = 0; row < 128; ++row) {
       for (std::int64_t column = 0; column < columns; ++column) {

@@ -87,7 +87,8 @@ TEST_F(TileRefusals, NothingOfWhatIsRight) {
 }
 
 TEST_F(TileRefusals, EndsOfRoles) {
-  EXPECT_EQ(with([](Good& g) { g.math().push_back({TakeTurn{}}); }), "role 'math' ends in its turn");
+  EXPECT_EQ(with([](Good& g) { g.math().push_back({TakeTurn{}}); }),
+            "role 'math' ends in its turn");
   EXPECT_EQ(with([](Good& g) { g.erase<Release>(g.math()); }),
             "role 'math' ends with a stage of ring 'tiles' in its hands");
   EXPECT_EQ(with([](Good& g) { g.erase<Commit>(g.load()); }),
@@ -136,9 +137,12 @@ TEST_F(TileRefusals, StagesInHand) {
 
 TEST_F(TileRefusals, RingsThatAreNotThere) {
   for (const int ring : {-1, 1}) {
-    for (const Operation& one :
-         {Operation{Acquire{ring}}, {Commit{ring}}, {Wait{ring}}, {Advance{ring}}, {Drain{ring}},
-          {Release{ring}}})
+    for (const Operation& one : {Operation{Acquire{ring}},
+                                 {Commit{ring}},
+                                 {Wait{ring}},
+                                 {Advance{ring}},
+                                 {Drain{ring}},
+                                 {Release{ring}}})
       EXPECT_EQ(with([&](Good& g) { g.math().push_back(one); }), "a ring that is not there");
     EXPECT_EQ(with([&](Good& g) { g.the<BulkCopy>().ring = ring; }), "a copy of what is not there");
     EXPECT_EQ(with([&](Good& g) { g.the<Multiply>().ring = ring; }),
@@ -164,7 +168,8 @@ TEST_F(TileRefusals, SumsAndRowsThatAreNotThere) {
               g.the<MapSums>().awaits = true;
             }),
             sums);
-  EXPECT_EQ(with([](Good& g) { g.the<MapSums>().value = nullptr; }), "sums become what is not said");
+  EXPECT_EQ(with([](Good& g) { g.the<MapSums>().value = nullptr; }),
+            "sums become what is not said");
   EXPECT_EQ(with([](Good& g) { g.the<ReduceRows>().sums = -1; }), sums);
   EXPECT_EQ(with([](Good& g) { g.the<ReduceRows>().rows = 1; }), rows);
   EXPECT_EQ(with([](Good& g) { g.the<MapRows>().rows = 1; }), rows);
@@ -220,8 +225,7 @@ TEST_F(TileRefusals, TilesAndTheirCopies) {
   const std::string of_a = "copy of 'A' to 'tile_A': ";
   EXPECT_EQ(with([](Good& g) { g.tile(0).layout = Layout({{{128, 72}}, {{64, 1}}}, 128); }),
             "tile 'tile_A' has gaps: (128:72) x (64:1) swizzle 128");
-  EXPECT_EQ(with([](Good& g) { g.tile(0).type = ScalarType::kBf16; }),
-            of_a + "their types differ");
+  EXPECT_EQ(with([](Good& g) { g.tile(0).type = ScalarType::kBf16; }), of_a + "their types differ");
   EXPECT_EQ(with([](Good& g) { g.p.views[0].strides = {64, 64}; }),
             of_a + "a box, a shape and strides of different ranks");
   EXPECT_EQ(with([](Good& g) {
