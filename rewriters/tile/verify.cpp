@@ -440,10 +440,9 @@ class Verifier {
     }
   }
   static bool mentions(lift::Ref value, lift::Ref leaf) {
-    if (value == leaf) return true;
-    return std::ranges::any_of(value->args, [&](lift::Ref arg) { return mentions(arg, leaf); }) ||
-           std::ranges::any_of(value->terms,
-                               [&](const lift::Term& term) { return mentions(term.atom, leaf); });
+    bool found = false;
+    lift::for_each(value, [&](lift::Ref node) { found |= node == leaf; });
+    return found;
   }
 
   void check(const MapSums& map) {

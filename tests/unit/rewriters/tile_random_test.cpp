@@ -16,7 +16,7 @@ using generators::ceil_divide;
 /// A matrix of (row, k), or of (k, row), for each batch, and the tile that it goes to.
 struct Matrix {
   std::string name;
-  std::int64_t rows = 1, k = 1;            ///< of the matrix
+  std::int64_t rows = 1, k = 1;  ///< of the matrix
   std::int64_t tile_rows = 64, tile_k = 64;
   bool along_k = true;
   bool shared = false;  ///< the blocks of a cluster share its copies
@@ -48,8 +48,7 @@ class RandomProgram : public generators::NestCase {
         chain_ ? "chain" : "product", to_string(type_), m_, n_, k_, batches_, rows_, columns_,
         tile_k_, groups_, cluster_, stages_, a_.along_k, b_.along_k, c_.along_k, p.rings.size(),
         advances_ ? "advances " : "", runs_ ? "runs " : "", turns_ ? "turns " : "",
-        staged_ ? "staged " : "", guarded_ ? "guarded " : "", turned_ ? "turned " : "",
-        reduction_);
+        staged_ ? "staged " : "", guarded_ ? "guarded " : "", turned_ ? "turned " : "", reduction_);
   }
 
  private:
@@ -114,8 +113,8 @@ class RandomProgram : public generators::NestCase {
     guarded_ = below(4) == 0, turned_ = below(4) == 0;
   }
 
-  /// Rows, or k where that is what lines are of, of each block's part of a shared tile; 0: it cannot
-  /// be divided.
+  /// Rows, or k where that is what lines are of, of each block's part of a shared tile; 0: it
+  /// cannot be divided.
   [[nodiscard]] std::int64_t parts(const Matrix& matrix) const {
     const std::int64_t lines = matrix.along_k ? matrix.tile_rows : matrix.tile_k;
     return lines % (8 * cluster_) == 0 ? lines / cluster_ : 0;
@@ -130,10 +129,12 @@ class RandomProgram : public generators::NestCase {
     ring.tiles.push_back({"tile_" + matrix.name, type_,
                           wgmma_operand(matrix.tile_rows, matrix.tile_k, matrix.along_k)});
     View view{.name = "map_" + matrix.name, .buffer = matrix.name, .type = type_, .swizzle = 128};
-    view.shape = matrix.along_k ? std::vector{matrix.rows, matrix.k}
-                                : std::vector{matrix.k, matrix.rows};
+    view.shape =
+        matrix.along_k ? std::vector{matrix.rows, matrix.k} : std::vector{matrix.k, matrix.rows};
     view.strides = {view.shape[1]};
-    view.box = {matrix.shared ? parts(matrix) : matrix.along_k ? matrix.tile_rows : matrix.tile_k,
+    view.box = {matrix.shared    ? parts(matrix)
+                : matrix.along_k ? matrix.tile_rows
+                                 : matrix.tile_k,
                 64};
     if (batches_ > 1) {
       view.shape.insert(view.shape.begin(), batches_);
@@ -179,8 +180,7 @@ class RandomProgram : public generators::NestCase {
     const int swizzle = one_of({0, 32, 64, 128});
     const std::int64_t width = swizzle == 0 ? 24 : swizzle / 2;
     spare_ = static_cast<int>(p.rings[0].tiles.size());
-    p.rings[0].tiles.push_back(
-        {"spare", type_, Layout({{{32, width}}, {{width, 1}}}, swizzle)});
+    p.rings[0].tiles.push_back({"spare", type_, Layout({{{32, width}}, {{width, 1}}}, swizzle)});
     View view = p.views[0];
     view.name = "map_spare";
     view.swizzle = swizzle;
@@ -223,9 +223,8 @@ class RandomProgram : public generators::NestCase {
         chain_ ? load_chain(here, body) : load_product(here, body);
       else
         chain_ ? math_chain(here, body) : math_product(here, body);
-      p.roles[loads ? 0 : 1].body = {
-          {Loop{tile, nodes.divide(at(p.block), number(cluster_)), number(tiles_), number(clusters),
-                std::move(body), ""}}};
+      p.roles[loads ? 0 : 1].body = {{Loop{tile, nodes.divide(at(p.block), number(cluster_)),
+                                           number(tiles_), number(clusters), std::move(body), ""}}};
     }
   }
 
@@ -252,7 +251,9 @@ class RandomProgram : public generators::NestCase {
     const bool narrow = size_of(out_) == 2 && out_columns_ % 8 == 0 && out_tile_ % 64 == 0;
     staged_ = narrow && !guarded_ && !turned_ && m_ > 1 && coin();
     if (staged_) {
-      p.stagings = {{groups_, {"staged", out_, wgmma_operand(64, out_tile_ % 128 == 0 && coin() ? 128 : 64, true)}}};
+      p.stagings = {
+          {groups_,
+           {"staged", out_, wgmma_operand(64, out_tile_ % 128 == 0 && coin() ? 128 : 64, true)}}};
       View view{.name = "map_y", .buffer = "Y", .type = out_, .swizzle = 128};
       view.shape = {m_, out_columns_};
       view.strides = {out_columns_};
@@ -281,9 +282,9 @@ class RandomProgram : public generators::NestCase {
     if (batches_ > 1)
       place.batch = define("batch", nodes.divide(at(tile), number(tiles_n_ * tiles_m_)), batches_);
     place.m_first = define("m_first", nodes.scale(of_cluster, rows_), tiles_m_ * cluster_ * rows_);
-    place.n_first = define(
-        "n_first", nodes.scale(nodes.remainder(at(tile), number(tiles_n_)), out_tile_),
-        tiles_n_ * out_tile_);
+    place.n_first =
+        define("n_first", nodes.scale(nodes.remainder(at(tile), number(tiles_n_)), out_tile_),
+               tiles_n_ * out_tile_);
     return place;
   }
 
@@ -376,19 +377,15 @@ class RandomProgram : public generators::NestCase {
   }
 
   void math_chain(const Place& here, Body& body) {
-    if (!reduction_.empty())
-      body.push_back({MapRows{0, real(reduction_ == "+" ? 0 : -1e30)}});
+    if (!reduction_.empty()) body.push_back({MapRows{0, real(reduction_ == "+" ? 0 : -1e30)}});
     const bool zeroed = coin();
     if (zeroed) body.push_back({MapSums{.sums = 1, .value = real(0)}});
     body.push_back({Wait{0}});
     body.push_back(loop("j_first", n_, columns_, [&](Ref j, Body& round) {
       round.push_back({Wait{1}});
-      multiply({.sums = 0,
-                .ring = 1,
-                .a_row = of_group(),
-                .fresh = nodes.boolean(true),
-                .a_ring = 0},
-               round);
+      multiply(
+          {.sums = 0, .ring = 1, .a_row = of_group(), .fresh = nodes.boolean(true), .a_ring = 0},
+          round);
       round.insert(round.end(), {{Await{0}}, {Release{1}}});
       map_sums(0, here, j, n_, ceil_divide(n_, columns_) * columns_, round);
       if (!reduction_.empty()) reduce(0, true, round);
@@ -426,8 +423,8 @@ class RandomProgram : public generators::NestCase {
           };
         case 3:
           return [this](Ref x, Ref row, Ref column) {
-            const Ref place = nodes.subtract(nodes.remainder(nodes.add(row, column), number(5)),
-                                             number(2));
+            const Ref place =
+                nodes.subtract(nodes.remainder(nodes.add(row, column), number(5)), number(2));
             return f32("+", {x, nodes.cast(place, ScalarType::kF32)});
           };
         case 4:
@@ -439,9 +436,8 @@ class RandomProgram : public generators::NestCase {
       }
     };
     if (!runs_ || chain_) map_ = draw();
-    if (!chain_ && coin()) last_ = [this, bias](Ref x, Ref, Ref column) {
-      return f32("+", {x, bias(column)});
-    };
+    if (!chain_ && coin())
+      last_ = [this, bias](Ref x, Ref, Ref column) { return f32("+", {x, bias(column)}); };
     // Rows from a multiple of 64 on stay as they are.
     if (map_ && below(3) == 0) kept_from_ = 64 * (1 + below(3));
     if (!reduction_.empty())
@@ -484,8 +480,8 @@ class RandomProgram : public generators::NestCase {
   /// What the rows have one of is taken from the sums.
   void fold(int sums, Body& body) {
     if (in_lanes_) body.push_back({FoldRows{0, reduction_}});
-    body.push_back({MapSums{
-        .sums = sums, .sum = sum_, .value = f32("-", {sum_, p.rows[0].value})}});
+    body.push_back(
+        {MapSums{.sums = sums, .sum = sum_, .value = f32("-", {sum_, p.rows[0].value})}});
   }
 
   // --- What is written --------------------------------------------------------------------------
@@ -539,9 +535,9 @@ class RandomProgram : public generators::NestCase {
   Ref load(const Matrix& matrix, Ref batch, Ref row, Ref k) {
     const Ref inside = matrix.along_k ? nodes.add(nodes.scale(row, matrix.k), k)
                                       : nodes.add(nodes.scale(k, matrix.rows), row);
-    return nodes.cast(
-        nodes.load(matrix.name, type_, nodes.add(nodes.scale(batch, matrix.rows * matrix.k), inside)),
-        ScalarType::kF32);
+    return nodes.cast(nodes.load(matrix.name, type_,
+                                 nodes.add(nodes.scale(batch, matrix.rows * matrix.k), inside)),
+                      ScalarType::kF32);
   }
   /// (row, column) of the first product, mapped.
   Ref scores(Ref batch, Ref row, Ref column) {
@@ -551,8 +547,8 @@ class RandomProgram : public generators::NestCase {
     if (!map_) return plain;
     Ref mapped = map_(plain, row, column);
     if (kept_from_ > 0)
-      mapped = nodes.select(nodes.non_negative(nodes.subtract(row, number(kept_from_))), plain,
-                            mapped);
+      mapped =
+          nodes.select(nodes.non_negative(nodes.subtract(row, number(kept_from_))), plain, mapped);
     return chain_ || !reduction_.empty() ? masked(mapped, column, n_, false) : mapped;
   }
 
@@ -561,7 +557,8 @@ class RandomProgram : public generators::NestCase {
                    n = nodes.new_symbol("n", out_columns_), j = nodes.new_symbol("j", n_);
     Ref value = nullptr;
     if (chain_) {
-      const Ref weight = nodes.cast(nodes.cast(scores(at(b), at(m), at(j)), type_), ScalarType::kF32);
+      const Ref weight =
+          nodes.cast(nodes.cast(scores(at(b), at(m), at(j)), type_), ScalarType::kF32);
       value = nodes.reduce("+", {j}, f32("*", {weight, load(c_, at(b), at(n), at(j))}));
     } else {
       value = scores(at(b), at(m), at(n));
