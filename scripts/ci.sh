@@ -47,6 +47,8 @@ case "${1:-}" in
     step env HONE_CHAOS_JOBS=60 HONE_CHAOS_ROUNDS=50 HONE_CHAOS_BUDGET=40 \
       build/release/bin/service_tests --gtest_filter='*Chaos*'
     step build/release/bin/random_nests --from 0 --count 1000 --generators
+    step scripts/build.sh release -DHONE_TESTS=ON rewriters_tests
+    step env HONE_RANDOM_TILES=1000 build/release/bin/rewriters_tests --gtest_filter='TileRandom.*'
     if [ ${#failed[@]} -gt 0 ]; then
       printf 'nightly: failed: %s\n' "${failed[@]}" >&2
       exit 1

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rewriters/generators/emit.h"
+#include "rewriters/generators/printing/emit.h"
 
 namespace hone::generators {
 

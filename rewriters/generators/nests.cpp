@@ -6,7 +6,7 @@
 #include <functional>
 #include <unordered_set>
 
-#include "rewriters/generators/print_value.h"
+#include "rewriters/generators/printing/print_value.h"
 
 namespace hone::generators {
 

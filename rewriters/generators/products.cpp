@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
 
 namespace hone::generators {
 
@@ -11,13 +10,6 @@ using lift::Nodes;
 using lift::Term;
 
 namespace {
-
-void walk(Ref value, const std::function<void(Ref)>& visit, std::set<Ref>& seen) {
-  if (!seen.insert(value).second) return;
-  visit(value);
-  for (const Ref arg : value->args) walk(arg, visit, seen);
-  for (const Term& term : value->terms) walk(term.atom, visit, seen);
-}
 
 /// Does an integer stay the same over each aligned group of `size` values of the index?
 bool steady(Ref value, SymbolId index, std::int64_t size) {
@@ -57,11 +49,6 @@ bool runs(const Nodes& nodes, Ref element, SymbolId index, int size) {
 }
 
 }  // namespace
-
-void for_each(Ref value, const std::function<void(Ref)>& visit) {
-  std::set<Ref> seen;
-  walk(value, visit, seen);
-}
 
 void factors_of(Nodes& nodes, Ref value, std::vector<Ref>& factors) {
   if (value->is("*")) {

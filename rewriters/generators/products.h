@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 
 namespace hone::generators {
 
+using lift::for_each;
 using lift::Ref;
 using lift::SymbolId;
 
@@ -19,8 +19,6 @@ using lift::SymbolId;
   return (a + b - 1) / b;
 }
 
-/// Every node, those inside of reductions too, once each.
-void for_each(Ref value, const std::function<void(Ref)>& visit);
 /// The first load that for_each() meets; nullptr: there is none.
 [[nodiscard]] Ref first_load(Ref value);
 

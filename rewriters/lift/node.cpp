@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "rewriters/lift/node_math.h"
 
@@ -17,6 +18,13 @@ std::vector<SymbolId> merged(std::vector<SymbolId> a, const std::vector<SymbolId
   std::ranges::sort(a);
   a.erase(std::ranges::unique(a).begin(), a.end());
   return a;
+}
+
+void walk(Ref value, const std::function<void(Ref)>& visit, std::set<Ref>& seen) {
+  if (!seen.insert(value).second) return;
+  visit(value);
+  for (const Ref arg : value->args) walk(arg, visit, seen);
+  for (const Term& term : value->terms) walk(term.atom, visit, seen);
 }
 
 template <class T>
@@ -138,6 +146,11 @@ Ref peel(Ref value) {
   const bool alone = value->kind == Node::Kind::kSum && value->constant == 0 &&
                      value->terms.size() == 1 && value->terms[0].coefficient == 1;
   return alone ? value->terms[0].atom : value;
+}
+
+void for_each(Ref value, const std::function<void(Ref)>& visit) {
+  std::set<Ref> seen;
+  walk(value, visit, seen);
 }
 
 Ref Nodes::select(Ref condition, Ref then, Ref otherwise) {

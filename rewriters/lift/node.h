@@ -213,6 +213,9 @@ class Facts {
 /// Integers stand in sums; a sum of one thing alone is that thing.
 [[nodiscard]] Ref peel(Ref value);
 
+/// Every node of the value, itself first, those inside of reductions too, once each.
+void for_each(Ref value, const std::function<void(Ref)>& visit);
+
 /// The parts of a conjunction.
 [[nodiscard]] std::vector<Ref> conjuncts(Ref condition);
 

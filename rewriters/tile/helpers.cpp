@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "rewriters/generators/text.h"
+#include "rewriters/generators/printing/text.h"
 
 namespace hone::tile {
 namespace {

@@ -6,11 +6,10 @@
 #include <optional>
 #include <set>
 
-#include "rewriters/generators/emit.h"
-#include "rewriters/generators/print_value.h"
-#include "rewriters/generators/products.h"
-#include "rewriters/generators/text.h"
-#include "rewriters/generators/warpgroup.h"
+#include "rewriters/generators/printing/emit.h"
+#include "rewriters/generators/printing/print_value.h"
+#include "rewriters/generators/printing/text.h"
+#include "rewriters/generators/printing/warpgroup.h"
 #include "rewriters/tile/helpers.h"
 #include "rewriters/tile/operands.h"
 #include "rewriters/tile/program.h"
@@ -560,7 +559,7 @@ const int row = warp * 16 + lane % 16, swizzle = lane % 8 ^ lane / 16;
   /// What lies beyond the output is not copied, and what it would be made of not read.
   static std::string within(const Store& store) {
     bool loads = false;
-    generators::for_each(store.value, [&](Ref node) {
+    lift::for_each(store.value, [&](Ref node) {
       loads |= node->kind == lift::Node::Kind::kLoad && node != store.sum;
     });
     return loads

@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "rewriters/generators/print_value.h"
-#include "rewriters/generators/text.h"
+#include "rewriters/generators/printing/print_value.h"
+#include "rewriters/generators/printing/text.h"
 
 namespace hone::tile {
 namespace {

@@ -164,6 +164,11 @@ class Verifier {
   static bool is_place(int place, std::size_t count) {
     return place >= 0 && static_cast<std::size_t>(place) < count;
   }
+  bool has_ring(int ring) {
+    if (is_place(ring, program_.rings.size())) return true;
+    refuse("a ring that is not there");
+    return false;
+  }
   RingState& state(int ring) { return states_.at(static_cast<std::size_t>(ring)); }
   const Ring& ring(int at) const { return program_.rings.at(static_cast<std::size_t>(at)); }
 
@@ -208,6 +213,7 @@ class Verifier {
   }
 
   void check(const Acquire& acquire) {
+    if (!has_ring(acquire.ring)) return;
     RingState& at = state(acquire.ring);
     if (at.acquired || at.full)
       refuse(fmt::format("ring '{}' is acquired where a stage of it is in hand",
@@ -259,6 +265,7 @@ class Verifier {
   }
 
   void check(const Commit& commit) {
+    if (!has_ring(commit.ring)) return;
     RingState& at = state(commit.ring);
     std::int64_t wanted = 0, copied = 0;
     for (const SharedTile& tile : ring(commit.ring).tiles) wanted += tile.layout.elements();
@@ -270,6 +277,7 @@ class Verifier {
   }
 
   void check(const Wait& wait) {
+    if (!has_ring(wait.ring)) return;
     RingState& at = state(wait.ring);
     if (at.acquired || at.full)
       refuse(fmt::format("ring '{}' is waited for where a stage of it is in hand",
@@ -348,6 +356,7 @@ class Verifier {
   }
 
   void check(const Advance& advance) {
+    if (!has_ring(advance.ring)) return;
     RingState& at = state(advance.ring);
     if (!at.full || !at.multiplied)
       refuse(fmt::format("ring '{}' is advanced where no stage of it was multiplied",
@@ -364,6 +373,7 @@ class Verifier {
   }
 
   void check(const Drain& drain) {
+    if (!has_ring(drain.ring)) return;
     if (state(drain.ring).full || !unreleased_.contains(drain.ring))
       refuse(
           fmt::format("ring '{}' is drained where there is no last stage", ring(drain.ring).name));
@@ -383,7 +393,7 @@ class Verifier {
   }
 
   void check(const Release& release) {
-    if (!is_place(release.ring, program_.rings.size())) return refuse("a ring that is not there");
+    if (!has_ring(release.ring)) return;
     RingState& at = state(release.ring);
     if (!at.full || !at.multiplied)
       refuse(fmt::format("ring '{}' is released where no stage of it was multiplied",
@@ -430,10 +440,9 @@ class Verifier {
     }
   }
   static bool mentions(lift::Ref value, lift::Ref leaf) {
-    if (value == leaf) return true;
-    return std::ranges::any_of(value->args, [&](lift::Ref arg) { return mentions(arg, leaf); }) ||
-           std::ranges::any_of(value->terms,
-                               [&](const lift::Term& term) { return mentions(term.atom, leaf); });
+    bool found = false;
+    lift::for_each(value, [&](lift::Ref node) { found |= node == leaf; });
+    return found;
   }
 
   void check(const MapSums& map) {
@@ -511,10 +520,18 @@ class Verifier {
   }
 
   void check(const Store& store) {
+    if (!is_place(store.sums, program_.sums.size()) || store.value == nullptr)
+      return refuse("a store of what is not there");
     if (is_underway(store.sums) || (store.runs >= 0 && is_underway(store.runs)))
       refuse("sums are stored while products are on their way");
+    const auto written = [&](const Program::Parameter& one) {
+      return one.buffer == store.buffer && one.written;
+    };
+    if (store.staging < 0 &&
+        (store.element == nullptr || store.row == nullptr || store.column == nullptr ||
+         std::ranges::none_of(program_.parameters, written)))
+      refuse(fmt::format("a store to '{}', which is no place to write to", store.buffer));
     if (store.runs >= 0 && (!is_place(store.runs, program_.sums.size()) ||
-                            !is_place(store.sums, program_.sums.size()) ||
                             program_.sums[static_cast<std::size_t>(store.runs)].columns !=
                                 program_.sums[static_cast<std::size_t>(store.sums)].columns))
       refuse("sums are stored with runs of other columns");
@@ -526,7 +543,7 @@ class Verifier {
   /// by 64 see it, too.
   void check_staged(const Store& store) {
     if (!is_place(store.staging, program_.stagings.size()) ||
-        !is_place(store.view, program_.views.size()) || !is_place(store.sums, program_.sums.size()))
+        !is_place(store.view, program_.views.size()))
       return refuse("a store by what is not there");
     if (role_->one_thread)
       return refuse(fmt::format("one thread alone of role '{}' stores by a staging", role_->name));

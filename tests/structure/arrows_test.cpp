@@ -111,6 +111,77 @@ TEST(Arrows, ARoomIncludesOnlyRoomsBelowIt) {
   }
 }
 
+/// The table of ARCHITECTURE.md: parts of rewriters/ by their prefixes, and what each may include.
+const std::map<std::string, std::set<std::string>>& rewriter_arrows() {
+  static const auto all = [] {
+    std::map<std::string, std::set<std::string>> arrows;
+    std::ifstream text(fs::path(HONE_SOURCE_DIR) / "ARCHITECTURE.md");
+    bool inside = false;
+    for (std::string line; std::getline(text, line);) {
+      if (line.starts_with("| in `rewriters/` | may include |")) inside = true;
+      if (!line.starts_with("|")) inside = false;
+      if (!inside || !line.starts_with("| `")) continue;
+      // The first column's name, then those of the second one.
+      const std::string columns = line.substr(0, line.find('|', line.find('|', 1) + 1));
+      std::string from;
+      for (std::size_t at = columns.find('`'); at != std::string::npos;) {
+        const std::size_t end = columns.find('`', at + 1);
+        const std::string name = columns.substr(at + 1, end - at - 1);
+        if (from.empty()) {
+          from = name;
+          arrows[from];
+        } else {
+          arrows[from].insert(name);
+        }
+        at = columns.find('`', end + 1);
+      }
+    }
+    return arrows;
+  }();
+  return all;
+}
+
+/// The longest prefix that the file begins with.
+std::string rewriter_part(std::string_view path) {
+  const std::string_view inside = path.substr(std::string_view("rewriters/").size());
+  std::string found;
+  for (const auto& [prefix, sees] : rewriter_arrows())
+    if (inside.starts_with(prefix) && prefix.size() > found.size()) found = prefix;
+  return found;
+}
+
+TEST(Arrows, AFolderOfRewritersIncludesOnlyThoseBelowIt) {
+  std::set<std::string> seen;
+  for (const Include& include : all_includes()) {
+    if (!include.quoted || room_of(include.file) != "rewriters" ||
+        room_of(include.header) != "rewriters")
+      continue;
+    const std::string from = rewriter_part(include.file), to = rewriter_part(include.header);
+    ASSERT_NE(from, "") << include.file << " is in no folder that ARCHITECTURE.md draws";
+    seen.insert(from);
+    if (from == to) continue;
+    EXPECT_TRUE(rewriter_arrows().at(from).contains(to))
+        << include.file << ":" << include.line << " includes " << include.header;
+  }
+  ASSERT_GT(rewriter_arrows().size(), 5U) << "no table in ARCHITECTURE.md";
+  EXPECT_EQ(seen.size(), rewriter_arrows().size())
+      << "a folder that includes nothing: is it there?";
+}
+
+/// What generators of products have in common stands beside them, not in one of them.
+TEST(Arrows, GeneratorsOfProductsDoNotSeeOtherGenerators) {
+  const std::string room = "rewriters/generators/";
+  for (const Include& include : all_includes()) {
+    for (const std::string& name : {std::string("contract/"), std::string("attention/")}) {
+      if (!include.file.starts_with(room + name) || !include.header.starts_with(room)) continue;
+      const std::string inside = include.header.substr(room.size());
+      EXPECT_TRUE(inside.find('/') == std::string::npos || inside.starts_with(name) ||
+                  inside.starts_with("printing/"))
+          << include.file << ":" << include.line << " includes " << include.header;
+    }
+  }
+}
+
 TEST(Arrows, TheLaunchLibraryStandsAlone) {
   const std::string folder = "candidates/launch/";
   int seen = 0;

@@ -7,8 +7,8 @@
 
 #include "rewriters/generators/attention/schedule.h"
 #include "rewriters/generators/attention/tile.h"
-#include "rewriters/generators/print_value.h"
-#include "rewriters/generators/text.h"
+#include "rewriters/generators/printing/print_value.h"
+#include "rewriters/generators/printing/text.h"
 
 namespace hone::generators::attention {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "rewriters/generators/attention/emit.h"
-#include "rewriters/generators/warpgroup.h"
+#include "rewriters/generators/printing/warpgroup.h"
 
 namespace hone::generators::attention {
 namespace {

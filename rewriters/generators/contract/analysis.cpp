@@ -8,7 +8,7 @@
 
 #include "rewriters/generators/digits.h"
 #include "rewriters/generators/nests.h"
-#include "rewriters/generators/print_value.h"
+#include "rewriters/generators/printing/print_value.h"
 #include "rewriters/generators/products.h"
 
 namespace hone::generators::contract {

@@ -5,8 +5,8 @@
 
 #include "rewriters/generators/contract/schedule.h"
 #include "rewriters/generators/contract/tile.h"
-#include "rewriters/generators/print_value.h"
-#include "rewriters/generators/text.h"
+#include "rewriters/generators/printing/print_value.h"
+#include "rewriters/generators/printing/text.h"
 
 namespace hone::generators::contract {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "rewriters/generators/contract/emit.h"
-#include "rewriters/generators/warpgroup.h"
+#include "rewriters/generators/printing/warpgroup.h"
 
 namespace hone::generators::contract {
 namespace {

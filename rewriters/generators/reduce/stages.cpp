@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "rewriters/generators/nests.h"
-#include "rewriters/generators/print_value.h"
+#include "rewriters/generators/printing/print_value.h"
 
 namespace hone::generators::reduce {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "rewriters/generators/emit.h"
 #include "rewriters/generators/nests.h"
+#include "rewriters/generators/printing/emit.h"
 
 namespace hone::generators::rowwise {
 namespace {

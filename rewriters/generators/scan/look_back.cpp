@@ -11,8 +11,8 @@
 
 #include <sstream>
 
+#include "rewriters/generators/printing/text.h"
 #include "rewriters/generators/scan/scan_printer.h"
-#include "rewriters/generators/text.h"
 
 namespace hone::generators::scan {
 namespace {

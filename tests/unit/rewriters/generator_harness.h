@@ -23,7 +23,7 @@ namespace hone::generators {
 inline double round_to(ScalarType type, double value) {
   const auto as_float = static_cast<float>(value);
   if (type == ScalarType::kF32) return as_float;
-  if (type == ScalarType::kF16) return emulator::half_value(emulator::half_bits(as_float));
+  if (type == ScalarType::kF16) return emulator::half_value(emulator::half_nearest(as_float));
   if (type == ScalarType::kBf16) {
     std::uint32_t bits = std::bit_cast<std::uint32_t>(as_float);
     bits += 0x7FFF + (bits >> 16 & 1);
@@ -52,33 +52,36 @@ class NestCase {
   }
   [[nodiscard]] Goal goal() { return {&nodes, {nest}, &concrete, &context}; }
 
-  double evaluate(lift::Ref value, std::map<lift::SymbolId, std::int64_t>& at) {
+  /// Of the indices in at_.
+  double evaluate(lift::Ref value) {
     using Kind = lift::Node::Kind;
-    const auto arg = [&](std::size_t i) { return evaluate(value->args[i], at); };
+    const auto arg = [&](std::size_t i) { return evaluate(value->args[i]); };
     switch (value->kind) {
       case Kind::kFloat:
         return value->value;
       case Kind::kIndex:
-        return static_cast<double>(at.at(value->symbol));
+        return static_cast<double>(at_.at(static_cast<std::size_t>(value->symbol)));
       case Kind::kSum: {
         double sum = static_cast<double>(value->constant);
         for (const lift::Term& term : value->terms)
-          sum += static_cast<double>(term.coefficient) * evaluate(term.atom, at);
+          sum += static_cast<double>(term.coefficient) * evaluate(term.atom);
         return sum;
       }
       case Kind::kLoad:
         return contents.at(value->op).at(static_cast<std::size_t>(arg(0)));
       case Kind::kReduce: {
-        double sum = 0;
-        const std::size_t count = value->symbols.size();
-        std::vector<std::int64_t> digits(count, 0);
-        for (;;) {
-          for (std::size_t i = 0; i < count; ++i) at[value->symbols[i]] = digits[i];
-          sum += arg(0);
-          std::size_t i = count;
-          while (i > 0 && ++digits[i - 1] == nodes.extent(value->symbols[i - 1])) digits[--i] = 0;
-          if (i == 0) return sum;
+        // Once for all indices that it does not depend on.
+        std::size_t count = 1, place = 0;
+        for (const lift::SymbolId symbol : value->free) {
+          const auto extent = static_cast<std::size_t>(nodes.extent(symbol));
+          place =
+              place * extent + static_cast<std::size_t>(at_.at(static_cast<std::size_t>(symbol)));
+          count *= extent;
         }
+        std::vector<double>& known = reductions_[value];
+        known.resize(count, std::nan(""));
+        if (std::isnan(known[place])) known[place] = reduction(value);
+        return known[place];
       }
       default:
         break;
@@ -91,6 +94,8 @@ class NestCase {
     if (op == "cast") return round_to(value->type, arg(0));
     if (op == "neg") return -arg(0);
     if (op == "exp") return std::exp(arg(0));
+    if (op == "exp2") return std::exp2(arg(0));
+    if (op == "!") return arg(0) == 0;
     const double x = arg(0), y = arg(1);
     if (op == "/" && value->is_integer()) return std::trunc(x / y);
     if (op == "%") return std::fmod(x, y);
@@ -100,6 +105,7 @@ class NestCase {
     if (op == "/") return x / y;
     if (op == "max") return std::max(x, y);
     if (op == "min") return std::min(x, y);
+    if (op == "<") return x < y;
     ADD_FAILURE() << "no such operation here: " << op;
     return 0;
   }
@@ -110,18 +116,12 @@ class NestCase {
   }
   std::vector<double> evaluate_all() {
     std::vector<double> out = contents.at(nest.buffer);
-    std::map<lift::SymbolId, std::int64_t> at;
-    std::vector<std::int64_t> digits(nest.dims.size(), 0);
-    for (;;) {
-      for (std::size_t i = 0; i < digits.size(); ++i) at[nest.dims[i]] = digits[i];
-      if (nest.guard == nullptr || evaluate(nest.guard, at) != 0) {
-        out[static_cast<std::size_t>(evaluate(nest.element, at))] =
-            round_to(nest.type, evaluate(nest.value, at));
-      }
-      std::size_t i = digits.size();
-      while (i > 0 && ++digits[i - 1] == nodes.extent(nest.dims[i - 1])) digits[--i] = 0;
-      if (i == 0) return out;
-    }
+    for_all(nest.dims, [&] {
+      if (nest.guard != nullptr && evaluate(nest.guard) == 0) return;
+      out[static_cast<std::size_t>(evaluate(nest.element))] =
+          round_to(nest.type, evaluate(nest.value));
+    });
+    return out;
   }
 
   /// The step at `choice` ("bm=32"), the start elsewhere.
@@ -261,18 +261,52 @@ class NestCase {
     EXPECT_TRUE(generated.has_value()) << (generated ? "" : generated.error().message);
     if (!generated) return {};
     if (std::getenv("HONE_SHOW_SOURCE") != nullptr) std::puts(source_of(*generated).c_str());
-    const std::vector<double> got = run(*generated), &want = expected();
-    if (got.empty()) return {};
+    expect_same(*generated, tolerance);
+    return *generated;
+  }
+  /// Runs what was generated, and compares.
+  void expect_same(const Generated& generated, double tolerance) {
+    const std::vector<double> got = run(generated), &want = expected();
+    if (got.empty()) return;
     int shown = 0;
     for (std::size_t i = 0; i < want.size() && shown < 4; ++i) {
       if (std::abs(got[i] - want[i]) <= tolerance * (1 + std::abs(want[i]))) continue;
       ADD_FAILURE() << nest.buffer << "[" << i << "] is " << got[i] << ", not " << want[i];
-      if (++shown == 1) ADD_FAILURE() << source_of(*generated);
+      if (++shown == 1) ADD_FAILURE() << source_of(generated);
     }
-    return *generated;
   }
 
  private:
+  /// Calls `visit` for every point of the indices' box, the last one fastest.
+  template <class Visit>
+  void for_all(const std::vector<lift::SymbolId>& symbols, const Visit& visit) {
+    for (const lift::SymbolId symbol : symbols) {
+      if (static_cast<std::size_t>(symbol) >= at_.size())
+        at_.resize(static_cast<std::size_t>(symbol) + 1);
+      at_[static_cast<std::size_t>(symbol)] = 0;
+    }
+    for (;;) {
+      visit();
+      std::size_t i = symbols.size();
+      for (; i > 0; --i) {
+        std::int64_t& digit = at_[static_cast<std::size_t>(symbols[i - 1])];
+        if (++digit < nodes.extent(symbols[i - 1])) break;
+        digit = 0;
+      }
+      if (i == 0) return;
+    }
+  }
+  double reduction(lift::Ref value) {
+    double result = value->op == "max" ? -HUGE_VAL : 0;
+    for_all(value->symbols, [&] {
+      const double one = evaluate(value->args[0]);
+      result = value->op == "max" ? std::max(result, one) : result + one;
+    });
+    return result;
+  }
+
+  std::vector<std::int64_t> at_;  ///< of each index
+  std::map<lift::Ref, std::vector<double>> reductions_;
   std::vector<double> expected_;
 };
 

@@ -1,4 +1,4 @@
-#include "rewriters/generators/print_value.h"
+#include "rewriters/generators/printing/print_value.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // Hopper's asynchronous products, as text.
-#include "rewriters/generators/warpgroup.h"
+#include "rewriters/generators/printing/warpgroup.h"
 
 #include <fmt/format.h>
 
-#include "rewriters/generators/text.h"
+#include "rewriters/generators/printing/text.h"
 
 namespace hone::generators {
 

@@ -1,4 +1,4 @@
-#include "rewriters/generators/emit.h"
+#include "rewriters/generators/printing/emit.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "rewriters/generators/text.h"
+#include "rewriters/generators/printing/text.h"
 
 #include <cctype>
 

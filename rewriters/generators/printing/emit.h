@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rewriters/generators/print_value.h"
+#include "rewriters/generators/printing/print_value.h"
 
 namespace hone::generators {
 

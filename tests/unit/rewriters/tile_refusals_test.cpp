@@ -1,0 +1,283 @@
+// What verify() refuses of a tile program: each reason, provoked by one change. More of them are in
+// tile_test.cpp and, for what is done to sums, in ../generators/tile_rows_test.cpp.
+#include "tests/unit/rewriters/tile_probe.h"
+
+namespace hone::tile {
+namespace {
+
+/// Out = rounded(A * B) * B, stored by threads; the parts that a change needs by their names.
+class TileRefusals : public ::testing::Test {
+ protected:
+  struct Good : Probed {
+    Good() : Probed(64 * 64, 2) {
+      operand("A", ScalarType::kF16, 128, 64, true);
+      operand("B", ScalarType::kF16, 64, 64, true);
+      p.sums = {{"scores", 64}, {"out", 64}};
+      p.fragments = {{"weights", 64, ScalarType::kF16}};
+      const Ref top = nodes.load("%top", ScalarType::kF32, number(0));
+      p.rows = {{"top", top}};
+      sum = nodes.load("%sum", ScalarType::kF32, number(0));
+      fill();
+      const SymbolId m = nodes.new_symbol("m_at", 128), n = nodes.new_symbol("n_at", 64);
+      buffer("C", ScalarType::kF16, 128 * 64, hone::Role::kOut);
+      p.parameters.push_back({"C", ScalarType::kF16, true});
+      p.views.push_back({"map_c", "C", ScalarType::kF16, {128, 64}, {64}, {64, 64}, 128});
+      p.stagings = {{2, {"staged", ScalarType::kF16, wgmma_operand(64, 64, true)}}};
+      const Ref group = nodes.scale(nodes.index(p.group), 64);
+      math() = {{Wait{0}},
+                {Multiply{.b = 1, .a_row = group, .fresh = nodes.boolean(true)}},
+                {Await{0}},
+                {ReduceRows{.rows = 0, .sums = 0, .op = "max"}},
+                {MapRows{0, top}},
+                {MapSums{.sums = 0, .sum = sum, .value = f32("-", {sum, top})}},
+                {RoundSums{0, 0}},
+                {Multiply{.sums = 1, .b = 1, .fresh = nodes.boolean(true), .fragments = 0}},
+                {Await{0}},
+                {Release{0}},
+                {Store{.sums = 1,
+                       .row = group,
+                       .column = number(0),
+                       .row_symbol = m,
+                       .column_symbol = n,
+                       .rows = 128,
+                       .columns = 64,
+                       .buffer = "C",
+                       .type = ScalarType::kF16,
+                       .sum = sum,
+                       .value = nodes.cast(sum, ScalarType::kF16),
+                       .element = nodes.add(nodes.scale(nodes.index(m), 64), nodes.index(n)),
+                       .guard = nodes.boolean(true),
+                       .contiguous = 8}}};
+    }
+    template <class One>
+    std::size_t place(Body& body, int which) {
+      for (std::size_t i = 0; i < body.size(); ++i)
+        if (std::holds_alternative<One>(body[i].is) && which-- == 0) return i;
+      ADD_FAILURE() << "no such operation";
+      return 0;
+    }
+    template <class One>
+    One& the(int which = 0) {
+      Body& body = std::is_same_v<One, BulkCopy> ? load() : math();
+      return std::get<One>(body[place<One>(body, which)].is);
+    }
+    template <class One>
+    void erase(Body& body, int which = 0) {
+      body.erase(body.begin() + static_cast<std::ptrdiff_t>(place<One>(body, which)));
+    }
+    void first(Body& body, Operation one) { body.insert(body.begin(), std::move(one)); }
+    SharedTile& tile(int which) { return p.rings[0].tiles[static_cast<std::size_t>(which)]; }
+    Ref sum = nullptr;
+  };
+
+  /// The reason why the program with this change is refused; "" where it is not.
+  static std::string with(const std::function<void(Good&)>& change) {
+    Good good;
+    change(good);
+    const auto ok = verify(good.p, {});
+    const std::string before = "tile program: ";
+    if (ok) return "";
+    EXPECT_EQ(ok.error().code, ErrorCode::kRefused);
+    return ok.error().message.substr(before.size());
+  }
+};
+
+TEST_F(TileRefusals, NothingOfWhatIsRight) {
+  EXPECT_EQ(with([](Good&) {}), "");
+}
+
+TEST_F(TileRefusals, EndsOfRoles) {
+  EXPECT_EQ(with([](Good& g) { g.math().push_back({TakeTurn{}}); }),
+            "role 'math' ends in its turn");
+  EXPECT_EQ(with([](Good& g) { g.erase<Release>(g.math()); }),
+            "role 'math' ends with a stage of ring 'tiles' in its hands");
+  EXPECT_EQ(with([](Good& g) { g.erase<Commit>(g.load()); }),
+            "role 'load' ends with a stage of ring 'tiles' in its hands");
+  EXPECT_EQ(with([](Good& g) {
+              g.p.rings[0].stages = 2;
+              g.math().resize(2);
+              g.math().push_back({Advance{0, g.nodes.boolean(true)}});
+            }),
+            "role 'math' ends while its products are on their way");
+}
+
+TEST_F(TileRefusals, ThreadsAndRegisters) {
+  EXPECT_EQ(with([](Good& g) { g.p.roles[1].warp_groups = 8; }),
+            "1152 threads; a block has 1 to 1024");
+  EXPECT_EQ(with([](Good& g) { g.p.roles.clear(); }), "0 threads; a block has 1 to 1024");
+  for (const int registers : {16, 28, 264})
+    EXPECT_EQ(with([&](Good& g) {
+                for (Role& role : g.p.roles) role.registers = 40;
+                g.p.roles[0].registers = registers;
+              }),
+              fmt::format("role 'load' has {} registers; 24 to 256 in steps of 8", registers));
+  EXPECT_EQ(with([](Good& g) { g.p.roles[1].registers = 160; }),
+            "some roles say how many registers they have, others not");
+}
+
+TEST_F(TileRefusals, StagesInHand) {
+  EXPECT_EQ(with([](Good& g) { g.first(g.load(), {Acquire{0}}); }),
+            "ring 'tiles' is acquired where a stage of it is in hand");
+  EXPECT_EQ(with([](Good& g) { g.first(g.math(), {Wait{0}}); }),
+            "ring 'tiles' is waited for where a stage of it is in hand");
+  EXPECT_EQ(with([](Good& g) {
+              g.p.roles.push_back({.name = "one", .one_thread = true, .body = {{Wait{0}}}});
+            }),
+            "one thread alone of role 'one' reads ring 'tiles'");
+  EXPECT_EQ(with([](Good& g) { g.math().push_back({Drain{0}}); }),
+            "ring 'tiles' is drained where there is no last stage");
+  EXPECT_EQ(with([](Good& g) { g.math().push_back({Release{0}}); }),
+            "ring 'tiles' is released where no stage of it was multiplied");
+  EXPECT_EQ(with([](Good& g) {
+              g.p.roles[1].warp_groups = 1;
+              g.first(g.math(), {TakeTurn{}});
+            }),
+            "role 'math' takes turns alone");
+}
+
+TEST_F(TileRefusals, RingsThatAreNotThere) {
+  for (const int ring : {-1, 1}) {
+    for (const Operation& one : {Operation{Acquire{ring}},
+                                 {Commit{ring}},
+                                 {Wait{ring}},
+                                 {Advance{ring}},
+                                 {Drain{ring}},
+                                 {Release{ring}}})
+      EXPECT_EQ(with([&](Good& g) { g.math().push_back(one); }), "a ring that is not there");
+    EXPECT_EQ(with([&](Good& g) { g.the<BulkCopy>().ring = ring; }), "a copy of what is not there");
+    EXPECT_EQ(with([&](Good& g) { g.the<Multiply>().ring = ring; }),
+              "a product of what is not there");
+  }
+}
+
+TEST_F(TileRefusals, ProductsOfWhatIsNotThere) {
+  const std::string why = "a product of what is not there";
+  EXPECT_EQ(with([](Good& g) { g.the<Multiply>().b = 2; }), why);
+  EXPECT_EQ(with([](Good& g) { g.the<Multiply>().sums = 2; }), why);
+  EXPECT_EQ(with([](Good& g) { g.the<Multiply>().a = -1; }), why);
+  EXPECT_EQ(with([](Good& g) { g.the<Multiply>().a_ring = 1; }), why);
+  EXPECT_EQ(with([](Good& g) { g.the<Multiply>(1).fragments = 1; }), why);
+}
+
+TEST_F(TileRefusals, SumsAndRowsThatAreNotThere) {
+  const std::string sums = "sums that are not there", rows = "rows that are not there";
+  EXPECT_EQ(with([](Good& g) { g.the<MapSums>().sums = 2; }), sums);
+  EXPECT_EQ(with([](Good& g) {
+              g.the<MapSums>().sums = 2;
+              g.the<MapSums>().unless = g.nodes.boolean(true);
+              g.the<MapSums>().awaits = true;
+            }),
+            sums);
+  EXPECT_EQ(with([](Good& g) { g.the<MapSums>().value = nullptr; }),
+            "sums become what is not said");
+  EXPECT_EQ(with([](Good& g) { g.the<ReduceRows>().sums = -1; }), sums);
+  EXPECT_EQ(with([](Good& g) { g.the<ReduceRows>().rows = 1; }), rows);
+  EXPECT_EQ(with([](Good& g) { g.the<MapRows>().rows = 1; }), rows);
+  EXPECT_EQ(with([](Good& g) { g.the<MapRows>().value = nullptr; }), rows);
+  EXPECT_EQ(with([](Good& g) { g.math().push_back({FoldRows{-1, "+"}}); }), rows);
+  EXPECT_EQ(with([](Good& g) { g.the<RoundSums>().sums = 2; }), sums);
+  EXPECT_EQ(with([](Good& g) { g.the<RoundSums>().fragments = 1; }),
+            "fragments that are not there");
+}
+
+TEST_F(TileRefusals, SumsOfTwoKindsOfProducts) {
+  EXPECT_EQ(with([](Good& g) { g.the<Multiply>(1).sums = 0; }),
+            "'scores' are sums of products of two kinds");
+}
+
+TEST_F(TileRefusals, RunsAndTheirSums) {
+  const std::string why =
+      "'out' are added to 'scores': others of as many columns, and a word on when these begin";
+  const auto add = [](Good& g, Ref fresh) { g.math().push_back({AddRuns{0, 1, fresh}}); };
+  EXPECT_EQ(with([&](Good& g) { add(g, g.nodes.boolean(true)); }), "");
+  EXPECT_EQ(with([&](Good& g) { add(g, nullptr); }), why);
+  EXPECT_EQ(with([&](Good& g) {
+              g.p.sums.push_back({"out", 128});
+              g.math().push_back({AddRuns{0, 2, g.nodes.boolean(true)}});
+            }),
+            why);
+  EXPECT_EQ(with([&](Good& g) {
+              g.the<Store>().runs = 2;
+              g.p.sums.push_back({"runs", 128});
+            }),
+            "sums are stored with runs of other columns");
+}
+
+TEST_F(TileRefusals, Stores) {
+  EXPECT_EQ(with([](Good& g) { g.the<Store>().contiguous = 0; }), "a store of no elements");
+  EXPECT_EQ(with([](Good& g) { g.the<Store>().sums = 2; }), "a store of what is not there");
+  EXPECT_EQ(with([](Good& g) { g.the<Store>().value = nullptr; }), "a store of what is not there");
+  EXPECT_EQ(with([](Good& g) { g.p.parameters.pop_back(); }),
+            "a store to 'C', which is no place to write to");
+  EXPECT_EQ(with([](Good& g) { g.the<Store>().element = nullptr; }),
+            "a store to 'C', which is no place to write to");
+  EXPECT_EQ(with([](Good& g) {
+              Store store = g.the<Store>();
+              store.staging = 0;
+              store.view = 2;
+              store.to = {store.row, store.column};
+              g.load().push_back({store});
+            }),
+            "one thread alone of role 'load' stores by a staging");
+}
+
+TEST_F(TileRefusals, TilesAndTheirCopies) {
+  const std::string of_a = "copy of 'A' to 'tile_A': ";
+  EXPECT_EQ(with([](Good& g) { g.tile(0).layout = Layout({{{128, 72}}, {{64, 1}}}, 128); }),
+            "tile 'tile_A' has gaps: (128:72) x (64:1) swizzle 128");
+  EXPECT_EQ(with([](Good& g) { g.tile(0).type = ScalarType::kBf16; }), of_a + "their types differ");
+  EXPECT_EQ(with([](Good& g) { g.p.views[0].strides = {64, 64}; }),
+            of_a + "a box, a shape and strides of different ranks");
+  EXPECT_EQ(with([](Good& g) {
+              g.p.views[0].shape = {2, 64, 64};
+              g.p.views[0].strides = {4096, 64};
+              g.p.views[0].box = {2, 64, 64};
+              g.the<BulkCopy>().from = g.numbers({0, 0, 0});
+            }),
+            of_a + "more than two dimensions of the box are not 1");
+  EXPECT_EQ(with([](Good& g) { g.the<BulkCopy>().from.pop_back(); }),
+            "copy of 'A' begins at 1 coordinates; it has 2 dimensions");
+  EXPECT_EQ(with([](Good& g) { g.the<BulkCopy>().to = {4, 0}; }),
+            of_a + "it does not begin at a multiple of 1024 bytes");
+  EXPECT_EQ(with([](Good& g) {
+              g.p.views[0].swizzle = 0;
+              g.tile(0).layout = Layout({{{128, 64}}, {{64, 1}}});
+              g.the<BulkCopy>().to = {0, 8};
+            }),
+            of_a + "it does not begin at a multiple of 128 bytes");
+  EXPECT_EQ(with([](Good& g) { g.tile(0).layout = Layout({{{128, 1}}, {{64, 128}}}, 128); }),
+            of_a + "(0, 1) does not lie where the copy writes it");
+  EXPECT_EQ(with([](Good& g) {
+              g.p.cluster = 2;
+              g.p.grid = 2;
+              g.the<BulkCopy>().step_by_rank = {64};
+            }),
+            "a copy of 'A' is divided by a step for each coordinate");
+}
+
+TEST_F(TileRefusals, ShapesOfProducts) {
+  EXPECT_EQ(with([](Good& g) { g.p.sums[0].columns = 4; }),
+            "4 columns; wgmma has 8 to 256 in steps of 8");
+  EXPECT_EQ(with([](Good& g) {
+              g.p.fragments[0].columns = 72;
+              g.erase<RoundSums>(g.math());
+              g.p.sums.push_back({"wide", 72});
+              g.math().insert(g.math().begin() + 6, {RoundSums{0, 2}});
+            }),
+            "72 columns of 'wide' are rounded to 72 of 'weights'");
+  EXPECT_EQ(product_mistake(Fragments{"weights", 72}, {"b", ScalarType::kF16}, 64),
+            "'weights' has 72 columns of k");
+  const SharedTile a{"a", ScalarType::kF16, wgmma_operand(64, 64, true)};
+  const SharedTile longer{"b", ScalarType::kF16, wgmma_operand(64, 128, true)};
+  const SharedTile odd{"b", ScalarType::kF16, wgmma_operand(64, 72, false)};
+  const SharedTile few{"a", ScalarType::kF16, wgmma_operand(32, 64, true)};
+  EXPECT_EQ(product_mistake(a, longer, 64),
+            "64 and 128 of k in 'a' and 'b'; both must have a same multiple of 16");
+  EXPECT_EQ(product_mistake(odd, odd, 64),
+            "72 and 72 of k in 'b' and 'b'; both must have a same multiple of 16");
+  EXPECT_EQ(product_mistake(a, a, 264), "264 columns; wgmma has 8 to 256 in steps of 8");
+  EXPECT_EQ(product_mistake(few, a, 64), "'a' has 32 rows; each warp group multiplies 64");
+}
+
+}  // namespace
+}  // namespace hone::tile
