@@ -19,6 +19,8 @@ using lift::Term;
 
 /// Less than any logit; and how far the largest may grow before sums follow it [log 2].
 constexpr double kLeastLogit = -3.4e38, kSlack = 8;
+/// A shift from which on its rounding shows among weights of f16 [log 2].
+constexpr double kFar = 1024;
 
 /// A tensor of rows and columns for each batch.
 struct Source {
@@ -343,9 +345,9 @@ class BulkBuilder {
   }
 
   /// Scores to weights: 2^(scale * score - shift). The shift is the largest logit so far, or up to
-  /// kSlack less, so that sums seldom have to follow it. Where logits are of 2^27 and more, a shift
-  /// is off by so much that f16 has no such weights: there it is a score, and the weights are
-  /// 2^(scale * (score - shift)).
+  /// kSlack less, so that sums seldom have to follow it. A shift that is large is rounded by so
+  /// much that f16 has no such weights. There it is kept as a score, and where it is a large one,
+  /// taken from the scores before they are scaled.
   void weigh(const Work& work, Ref k_first, tile::Body& body) {
     mask(work, k_first, body);
     const Ref scale = real(a_.scale.value_or(1));
@@ -360,8 +362,19 @@ class BulkBuilder {
     set(kShrink, f32("exp2", {of_scores ? f32("*", {less, scale}) : less}), body);
     set(kShift, row(kTop), body);
     set(kTotal, f32("*", {row(kTotal), row(kShrink)}), body);
-    const Ref power = of_scores ? f32("*", {f32("-", {a_.score, row(kShift)}), scale})
-                                : f32("fma", {a_.score, scale, f32("neg", {row(kShift)})});
+    Ref shift = row(kShift);
+    if (of_scores) {
+      const Ref near =
+          nodes_.op("<", ScalarType::kBool, {f32("fabs", {row(kShift)}), real(kFar / *a_.scale)});
+      const Ref less_shift = f32("-", {a_.score, row(kShift)});
+      body.push_back({tile::MapSums{.sums = kScores,
+                                    .sum = a_.score,
+                                    .value = nodes_.select(near, a_.score, less_shift),
+                                    .unless = near}});
+      set(kTop, nodes_.select(near, f32("*", {row(kShift), scale}), real(0)), body);
+      shift = row(kTop);
+    }
+    const Ref power = f32("fma", {a_.score, scale, f32("neg", {shift})});
     body.push_back(
         {tile::MapSums{.sums = kScores, .sum = a_.score, .value = f32("exp2", {power})}});
     body.push_back({tile::ReduceRows{

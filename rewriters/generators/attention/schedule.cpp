@@ -262,7 +262,9 @@ Schedule usual(const Attention& a, Pipe pipe) {
   if (pipe == Pipe::kWgmmaBulk) {
     s.rows = large ? 128 : 192;
     s.keys = 128;
-    s.turns = s.persistent = true;
+    s.turns = true;
+    // Tiles whose lengths differ are shared out best one at a time.
+    s.persistent = !last_are_longest(a);
     // Keys and values of so many stay in the L2 while all their queries are done.
     const std::int64_t bytes = a.keys * (a.depth + a.columns) * 2;
     while (s.together > 1 && s.together * bytes > kNearBytes) s.together /= 2;
