@@ -7,6 +7,7 @@
 #include <set>
 
 #include "rewriters/generators/printing/emit.h"
+#include "rewriters/generators/printing/instructions.h"
 #include "rewriters/generators/printing/print_value.h"
 #include "rewriters/generators/printing/text.h"
 #include "rewriters/generators/printing/warpgroup.h"
@@ -38,10 +39,7 @@ class ProgramPrinter {
       parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
     values_.on_load = [this](Ref load) -> std::string {
       const std::string& name = parameter_names_.at(load->op);
-      if (name == load->op) return "";
-      const std::string element = fmt::format("{}[{}]", name, values_.print_index(load->args[0]));
-      if (load->type == ScalarType::kU32) return "(long long)" + element;  // no wrapping sums
-      return generators::widened(load->type, element);
+      return name == load->op ? "" : generators::load_from(name, values_, load);
     };
     values_.indices[p_.block] = "static_cast<int>(blockIdx.x)";
     group_ = names_.fresh("group");
@@ -452,9 +450,7 @@ class ProgramPrinter {
     values_.indices[store.row_symbol] = "m";
     values_.indices[store.column_symbol] = "n";
     values_.known[store.sum] = "sum.at[j]";
-    std::string value = generators::as_element(values_, store.type, store.value);
-    if (size_of(store.type) > 2 && generators::compute_type(store.value->type) != store.type)
-      value = fmt::format("({})({})", type_name(store.type), value);
+    const std::string value = generators::stored(values_, store.type, store.value);
     const bool guarded = store.guard != nullptr && !store.guard->is_constant();
     const bool together = store.contiguous >= width && !guarded;
     const Holes holes = {
@@ -665,7 +661,7 @@ $prefixeach<$eighths>([&](auto l) {
       text += generators::warpgroup_multiply(
           {.n = p_.sums[static_cast<std::size_t>(multiply->sums)].columns,
            .k = 16,
-           .kind = a.type == ScalarType::kF16 ? "f16" : "bf16",
+           .kind = generators::kind_of(a.type),
            .a_k_rows = !registers && !is_along_k(a),
            .b_k_rows = !is_along_k(b),
            .a_in_registers = registers,

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "rewriters/generators/printing/instructions.h"
 #include "rewriters/generators/printing/print_value.h"
 #include "rewriters/generators/printing/text.h"
 
@@ -13,25 +14,6 @@ namespace {
 using generators::Code;
 using generators::filled;
 using generators::Holes;
-
-constexpr const char* kPower = R"(
-// 2^x to two units in the last place; 0 where that is below the normal numbers.
-__device__ __forceinline__ float $prefixpower(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-)";
-
-/// Two elements in the lower and the upper half of a register, as wgmma reads A.
-constexpr const char* kPair = R"(
-// Two numbers rounded to $kind, the first in the lower half.
-__device__ __forceinline__ unsigned $prefixpair_$kind(float low, float high) {
-  unsigned both;
-  asm("cvt.rn.$kindx2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-  return both;
-}
-)";
 
 constexpr const char* kTurns = R"(
 // Named barriers: one group of 128 threads waits until another one has arrived.
@@ -65,8 +47,6 @@ void lines(const std::string& text, Code& code) {
     at = end + 1;
   }
 }
-
-std::string kind_of(ScalarType type) { return type == ScalarType::kF16 ? "f16" : "bf16"; }
 
 }  // namespace
 
@@ -233,16 +213,16 @@ void RowsText::write(const RoundSums& round, Code& code) {
                {{"prefix", p_.prefix},
                 {"count", std::to_string(to.columns / 16)},
                 {"to", fragments_[static_cast<std::size_t>(round.fragments)]},
-                {"kind", kind_of(to.type)},
+                {"kind", generators::kind_of(to.type)},
                 {"sums", sums_[static_cast<std::size_t>(round.sums)]}}),
         code);
 }
 
 std::string RowsText::helpers() const {
-  std::string text = powers_ ? filled(kPower, {{"prefix", p_.prefix}}) : "";
+  std::string text = powers_ ? generators::power_function(p_.prefix) : "";
   if (turns_) text += filled(kTurns, {{"prefix", p_.prefix}});
   for (const ScalarType type : pairs_)
-    text += filled(kPair, {{"prefix", p_.prefix}, {"kind", kind_of(type)}});
+    text += generators::pair_function(p_.prefix, "pair_" + generators::kind_of(type), type);
   return text;
 }
 

@@ -46,8 +46,13 @@ class Names {
 
 /// "__half2float(text)": a stored element as it is computed with.
 [[nodiscard]] std::string widened(ScalarType type, const std::string& text);
+/// A load from a buffer that is called `name`, as it is computed with.
+[[nodiscard]] std::string load_from(const std::string& name, Printer& printer, Ref load);
 /// The value as an element of a buffer of `type`: "__float2half(…)".
 [[nodiscard]] std::string as_element(Printer& printer, ScalarType type, Ref value);
+
+/// The same, of exactly that type: "(double)(x)".
+[[nodiscard]] std::string stored(Printer& printer, ScalarType type, Ref value);
 
 /// How the roots use a value.
 struct Use {
