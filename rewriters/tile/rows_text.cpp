@@ -39,15 +39,6 @@ std::vector<lift::Ref> all_of(lift::Ref value) {
   return all;
 }
 
-/// Lines of a text that has its own indentation.
-void lines(const std::string& text, Code& code) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    code.line(text.substr(at, end - at));
-    at = end + 1;
-  }
-}
-
 }  // namespace
 
 RowsText::RowsText(const Program& program, generators::Printer& values, generators::Names& names,
@@ -170,7 +161,7 @@ void RowsText::write(const ReduceRows& reduce, Code& code) {
       {"second", both("second", fmt::format("{}[j * 4 + 5 + 2 * half]",
                                             sums_[static_cast<std::size_t>(reduce.sums)]))},
       {"all", reduce.onto ? both(rows + "[half]", reduce.op == "+" ? "(" + all + ")" : all) : all}};
-  lines(filled(R"($prefixeach<2>([&](auto half) {
+  code.lines(filled(R"($prefixeach<2>([&](auto half) {
   float first = $sums[2 * half], second = $sums[2 * half + 1];
   $prefixeach<$rest>([&](auto j) {
     first = $first;
@@ -179,8 +170,7 @@ void RowsText::write(const ReduceRows& reduce, Code& code) {
   $rows[half] = $all;
 });
 )",
-               holes),
-        code);
+                    holes));
   if (!reduce.in_lanes) write(FoldRows{reduce.rows, reduce.op}, code);
 }
 
@@ -191,31 +181,29 @@ void RowsText::write(const FoldRows& fold, Code& code) {
         fold.op, ScalarType::kF32, rows + "[half]",
         fmt::format("__shfl_xor_sync(0xffffffffu, {}[half], {})", rows, lanes));
   };
-  lines(filled(R"($prefixeach<2>([&](auto half) {  // the four lanes of a row
+  code.lines(filled(R"($prefixeach<2>([&](auto half) {  // the four lanes of a row
   $rows[half] = $one;
   $rows[half] = $two;
 });
 )",
-               {{"prefix", p_.prefix}, {"rows", rows}, {"one", step(1)}, {"two", step(2)}}),
-        code);
+                    {{"prefix", p_.prefix}, {"rows", rows}, {"one", step(1)}, {"two", step(2)}}));
 }
 
 void RowsText::write(const RoundSums& round, Code& code) {
   const Fragments& to = p_.fragments[static_cast<std::size_t>(round.fragments)];
   pairs_.insert(to.type);
-  lines(filled(R"($prefixeach<$count>([&](auto j) {
+  code.lines(filled(R"($prefixeach<$count>([&](auto j) {
   $prefixeach<4>([&](auto l) {
     $to[j][l] = $prefixpair_$kind($sums[j * 8 + l * 2], $sums[j * 8 + l * 2 + 1]);
   });
   $prefixsettle($to[j]);
 });
 )",
-               {{"prefix", p_.prefix},
-                {"count", std::to_string(to.columns / 16)},
-                {"to", fragments_[static_cast<std::size_t>(round.fragments)]},
-                {"kind", generators::kind_of(to.type)},
-                {"sums", sums_[static_cast<std::size_t>(round.sums)]}}),
-        code);
+                    {{"prefix", p_.prefix},
+                     {"count", std::to_string(to.columns / 16)},
+                     {"to", fragments_[static_cast<std::size_t>(round.fragments)]},
+                     {"kind", generators::kind_of(to.type)},
+                     {"sums", sums_[static_cast<std::size_t>(round.sums)]}}));
 }
 
 std::string RowsText::helpers() const {

@@ -31,6 +31,20 @@ void Code::comment(std::string_view text) {
   line("// " + std::string(text));
 }
 
+void Code::lines(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    line(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+void Code::block(std::string_view text) {
+  open("");
+  lines(text);
+  close();
+}
+
 void Code::open(std::string_view head) {
   line(head.empty() ? std::string("{") : std::string(head) + " {");
   ++depth_;

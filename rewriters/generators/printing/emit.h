@@ -18,6 +18,9 @@ class Code {
   void line(std::string_view text = {});
   /// "// …", broken at 100 columns.
   void comment(std::string_view text);
+  /// Lines of a text that has its own indentation; those in a block of their own.
+  void lines(std::string_view text);
+  void block(std::string_view text);
   void open(std::string_view head);  ///< "for (…)": the brace is added
   void close(std::string_view tail = {});
   void turn(std::string_view head);  ///< "} else {"
