@@ -20,9 +20,8 @@ std::string within(const Store& store) {
   lift::for_each(store.value, [&](Ref node) {
     loads |= node->kind == lift::Node::Kind::kLoad && node != store.sum;
   });
-  return loads
-             ? fmt::format("if (m >= {} || n_run >= {}) return 0;\n  ", store.rows, store.columns)
-             : "";
+  return loads ? fmt::format("if (m >= {} || n_run >= {}) return 0;\n  ", store.rows, store.columns)
+               : "";
 }
 
 }  // namespace
@@ -95,10 +94,10 @@ std::string StoreText::of_group(std::int64_t elements) const {
 void StoreText::write_by_threads(const Store& store, Code& code) {
   const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
   const std::string& name = called_.sums[static_cast<std::size_t>(store.sums)];
-  const int width = size_of(store.type) == 2 && store.runs < 0 && store.contiguous >= 4 &&
-                            sums.columns % 16 == 0
-                        ? 4
-                        : 2;
+  const int width =
+      size_of(store.type) == 2 && store.runs < 0 && store.contiguous >= 4 && sums.columns % 16 == 0
+          ? 4
+          : 2;
   const Holes holes = {{"prefix", p_.prefix},
                        {"sums", name},
                        {"sums0", two_sums(store, "j * 4", 0)},
@@ -119,14 +118,14 @@ const auto store = [&](int m, int n_run, const $prefixpack<$sum_type, $width>& s
 const int m = $row + warp * 16 + lane / 4;
 )",
                            holes);
-  all += filled(width == 2
-                    ? R"($prefixeach<$eighths>([&](auto j) {
+  all +=
+      filled(width == 2 ? R"($prefixeach<$eighths>([&](auto j) {
   const int n = $column + j * 8 + lane % 4 * 2;
   store(m, n, $sums0);
   store(m + 8, n, $sums2);
 });
 )"
-                    : R"(// Two lanes swap halves, so that each has four neighbours of one row.
+                        : R"(// Two lanes swap halves, so that each has four neighbours of one row.
 const bool odd = lane % 2 != 0;
 $prefixeach<$eighths>([&](auto l) {
   constexpr int half = l % 2, at = l / 2 * 8 + half * 2;
@@ -139,7 +138,7 @@ $prefixeach<$eighths>([&](auto l) {
         {odd ? got0 : left[0], odd ? got1 : left[1], odd ? right[0] : got0, odd ? right[1] : got1});
 });
 )",
-                holes);
+             holes);
   code.block(all);
 }
 
@@ -152,7 +151,8 @@ void StoreText::write_staged(const Store& store, Code& code) {
   const View& view = p_.views[static_cast<std::size_t>(store.view)];
   tensors_.insert(static_cast<int>(view.shape.size()));
   std::string others;
-  for (std::size_t d = view.shape.size() - 1; d-- > 0;) others += ", " + values_.print_index(store.to[d]);
+  for (std::size_t d = view.shape.size() - 1; d-- > 0;)
+    others += ", " + values_.print_index(store.to[d]);
   const std::int64_t slots = tile.layout.extent(1) / 64, box = 64 * 64;
   const std::string slot = slots == 1 ? "here" : fmt::format("here + part % {} * {}", slots, box);
   const std::string parts = filled(R"($prefixeach<$parts>([&](auto part) {
