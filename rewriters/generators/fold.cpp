@@ -85,6 +85,18 @@ void Accumulator::merge(Code& code, const std::string& value, const std::string&
   code.close();
 }
 
+void print_place_in_team(const Team& team, Code& code) {
+  if (team.across) {
+    code.line("const int team = threadIdx.x;  // neighbours read neighbouring rows");
+    code.line("const int lane = threadIdx.y;");
+  } else if (team.teams == 1) {
+    code.line("const int lane = threadIdx.x;");
+  } else {
+    code.line("const int team = threadIdx.x / kThreads;");
+    code.line("const int lane = threadIdx.x % kThreads;");
+  }
+}
+
 void emit_lane_fold(Code& code, Names& names, const std::string& lanes,
                     const std::vector<Accumulator>& all) {
   code.line("#pragma unroll");

@@ -36,6 +36,8 @@ struct Team {
   bool across = false;
 };
 
+/// Variables `lane`, and `team` where a block has several.
+void print_place_in_team(const Team& team, Code& code);
 /// A butterfly over `lanes` neighbours of a warp, a power of two: each holds the whole afterwards.
 void emit_lane_fold(Code& code, Names& names, const std::string& lanes,
                     const std::vector<Accumulator>& accumulators);

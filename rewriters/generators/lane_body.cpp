@@ -102,6 +102,40 @@ void LaneBody::emit_store(Code& code, Printer& printer, const Store& store,
   code.line(condition.empty() ? text : fmt::format("if ({}) {}", condition, text));
 }
 
+void LaneBody::emit_items(Code& code, const std::string& point, bool guarded,
+                          const std::vector<Ref>& values, const std::vector<Store>& stores) {
+  const auto open_items = [&] {
+    code.line("#pragma unroll");
+    code.open("for (int i = 0; i < kItems; ++i)");
+    code.line(point);
+    if (guarded) code.open("if (point < kPoints)");
+  };
+  const auto close_items = [&] {
+    if (guarded) code.close();
+    code.close();
+  };
+  std::vector<Ref> loads;
+  for (const Use& use : uses_of(Printer(*goal_->nodes), values)) {
+    const bool early = use.value->kind == Node::Kind::kLoad && !use.value->args[0]->has_load &&
+                       moves_whole(use.value) && (use.certain || in_range(*goal_, use.value));
+    if (early) loads.push_back(use.value);
+  }
+  for (const Ref load : loads) {
+    const std::string name = names_->fresh(load->op + "_in");
+    at_hand[load] = name + "[i]";
+    code.line(fmt::format("{} {}[kItems];",
+                          width_ > 1 ? helpers_->pack(load->type) : type_name(load->type), name));
+  }
+  if (!loads.empty()) {
+    open_items();
+    for (const Ref load : loads) emit_load(code, load, at_hand[load]);
+    close_items();
+  }
+  open_items();
+  emit(code, {}, stores, {});
+  close_items();
+}
+
 void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vector<Store>& stores,
                     const std::vector<Keep>& keeps) {
   lift::Nodes& nodes = *goal_->nodes;

@@ -104,6 +104,10 @@ class LaneBody {
   void emit_load(Code& code, Ref load, const std::string& place);
   /// Can emit_load() be used for it?
   [[nodiscard]] bool moves_whole(Ref load);
+  /// kItems rounds `i` over what begins with the line `point`, and where `guarded` only of points
+  /// below kPoints: first all loads of `values` that may stand before the rest, then the stores.
+  void emit_items(Code& code, const std::string& point, bool guarded,
+                  const std::vector<Ref>& values, const std::vector<Store>& stores);
   void emit(Code& code, const std::vector<Fold>& folds, const std::vector<Store>& stores,
             const std::vector<Keep>& keeps);
 

@@ -119,6 +119,23 @@ std::int64_t stride_of(Ref element, SymbolId symbol) {
   return 0;
 }
 
+void sort_by_widest_load(std::vector<SymbolId>& symbols, Ref body) {
+  Ref widest = nullptr;
+  std::size_t most = 0;
+  for (const Ref load : loads_of(body)) {
+    std::size_t count = 0;
+    for (const SymbolId symbol : symbols) count += stride_of(load->args[0], symbol) != 0 ? 1 : 0;
+    if (count > most) {
+      most = count;
+      widest = load;
+    }
+  }
+  if (widest == nullptr) return;
+  std::ranges::stable_sort(symbols, std::greater<>{}, [&](SymbolId symbol) {
+    return std::abs(stride_of(widest->args[0], symbol));
+  });
+}
+
 void Parameters::add(const std::string& buffer, ScalarType type, bool written) {
   const auto place =
       std::ranges::find_if(all_, [&](const One& one) { return one.buffer == buffer; });

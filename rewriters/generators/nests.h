@@ -27,6 +27,10 @@ namespace hone::generators {
 /// The coefficient of a symbol in an element, 0 where it is in no term of its own.
 [[nodiscard]] std::int64_t stride_of(Ref element, SymbolId symbol);
 
+/// The symbols, those that step furthest in memory first: the order in which to number them. The
+/// load in `body` that depends on most of them says so.
+void sort_by_widest_load(std::vector<SymbolId>& symbols, Ref body);
+
 /// Buffers as the parameters of a kernel, in order of first use.
 class Parameters {
  public:

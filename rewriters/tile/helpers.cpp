@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "rewriters/generators/printing/instructions.h"
 #include "rewriters/generators/printing/text.h"
 
 namespace hone::tile {
@@ -12,11 +13,8 @@ using generators::Holes;
 
 constexpr const char* kBarriers = R"(
 // Barriers in shared memory: a phase ends with the last arrival and the last byte that were announced.
-__device__ __forceinline__ unsigned $prefixshared_address(const void* at) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(at));
-}
 __device__ __forceinline__ void $prefixinit(unsigned long long* barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"($prefixshared_address(barrier)),
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"($prefixaddress(barrier)),
                "r"(arrivals)
                : "memory");
 }
@@ -25,12 +23,12 @@ __device__ __forceinline__ void $prefixinit_ends() {
   asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
 }
 __device__ __forceinline__ void $prefixarrive(unsigned long long* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"($prefixshared_address(barrier))
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"($prefixaddress(barrier))
                : "memory");
 }
 __device__ __forceinline__ void $prefixexpect(unsigned long long* barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                   $prefixshared_address(barrier)),
+                   $prefixaddress(barrier)),
                "r"(bytes)
                : "memory");
 }
@@ -39,7 +37,7 @@ __device__ __forceinline__ void $prefixwait_for(unsigned long long* barrier, uns
   asm volatile(
       "{\n.reg .pred ended;\nagain:\n"
       "mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
-      "@!ended bra again;\n}" ::"r"($prefixshared_address(barrier)),
+      "@!ended bra again;\n}" ::"r"($prefixaddress(barrier)),
       "r"(parity)
       : "memory");
 }
@@ -68,7 +66,7 @@ __device__ __forceinline__ void $prefixarrive_at(unsigned long long* barrier, in
   asm volatile(
       "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
       "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(
-          $prefixshared_address(barrier)),
+          $prefixaddress(barrier)),
       "r"(rank)
       : "memory");
 }
@@ -89,8 +87,8 @@ __device__ __forceinline__ void $prefixcopy_box$suffix(void* to, const CUtensorM
                                                 unsigned long long* barrier$parameters) {
   asm volatile(
       "cp.async.bulk.tensor.$rankd.shared::cluster.global.mbarrier::complete_tx::bytes$multicast "
-      "[%0], [%1, {$numbers}], [%2]$mask;" ::"r"($prefixshared_address(to)),
-      "l"(&map), "r"($prefixshared_address(barrier))$operands$blocks
+      "[%0], [%1, {$numbers}], [%2]$mask;" ::"r"($prefixaddress(to)),
+      "l"(&map), "r"($prefixaddress(barrier))$operands$blocks
       : "memory");
 }
 )",
@@ -121,7 +119,7 @@ std::string store_function(int rank, const std::string& prefix) {
 __device__ __forceinline__ void $prefixstore_box(const CUtensorMap& map, const void* from$parameters) {
   asm volatile("cp.async.bulk.tensor.$rankd.global.shared::cta.bulk_group [%0, {$numbers}], [%1];" ::"l"(
                    &map),
-               "r"($prefixshared_address(from))$operands
+               "r"($prefixaddress(from))$operands
                : "memory");
 }
 )",
@@ -142,7 +140,7 @@ __device__ __forceinline__ void $prefixmeet_group() {
 __device__ __forceinline__ void $prefixstore_matrices(void* row, unsigned a, unsigned b, unsigned c,
                                                       unsigned d) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                   $prefixshared_address(row)),
+                   $prefixaddress(row)),
                "r"(a), "r"(b), "r"(c), "r"(d)
                : "memory");
 }
@@ -157,14 +155,6 @@ __device__ __forceinline__ void $prefixstores_have_read() {
 __device__ __forceinline__ void $prefixstores_wait() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
-)";
-
-constexpr const char* kPacks = R"(
-// kCount values that are stored at once.
-template <class T, int kCount>
-struct alignas(sizeof(T) * kCount) $prefixpack {
-  T at[kCount];
-};
 )";
 
 constexpr const char* kRuns = R"(
@@ -186,14 +176,14 @@ __device__ __forceinline__ void $prefixadd_runs(float (&sums)[kCount], float (&r
 
 std::string helpers_of(const Helpers& helpers, const std::string& prefix) {
   const Holes holes = {{"prefix", prefix}};
-  std::string text = filled(kBarriers, holes);
+  std::string text = generators::address_function(prefix) + filled(kBarriers, holes);
   if (helpers.cluster) text += filled(kCluster, holes);
   for (const auto& [rank, blocks] : helpers.copies) text += copy_function(rank, blocks, prefix);
   for (const int rank : helpers.stores) text += store_function(rank, prefix);
   if (!helpers.stores.empty()) text += filled(kStagings, holes);
   if (helpers.registers) text += filled(kRegisters, holes);
   if (helpers.runs) text += filled(kRuns, holes);
-  if (helpers.packs) text += filled(kPacks, holes);
+  if (helpers.packs) text += generators::pack_type(prefix);
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "rewriters/generators/printing/instructions.h"
 #include "rewriters/generators/printing/print_value.h"
 #include "rewriters/generators/printing/text.h"
 
@@ -13,25 +14,6 @@ namespace {
 using generators::Code;
 using generators::filled;
 using generators::Holes;
-
-constexpr const char* kPower = R"(
-// 2^x to two units in the last place; 0 where that is below the normal numbers.
-__device__ __forceinline__ float $prefixpower(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-)";
-
-/// Two elements in the lower and the upper half of a register, as wgmma reads A.
-constexpr const char* kPair = R"(
-// Two numbers rounded to $kind, the first in the lower half.
-__device__ __forceinline__ unsigned $prefixpair_$kind(float low, float high) {
-  unsigned both;
-  asm("cvt.rn.$kindx2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-  return both;
-}
-)";
 
 constexpr const char* kTurns = R"(
 // Named barriers: one group of 128 threads waits until another one has arrived.
@@ -56,17 +38,6 @@ std::vector<lift::Ref> all_of(lift::Ref value) {
   below(value, seen, all);
   return all;
 }
-
-/// Lines of a text that has its own indentation.
-void lines(const std::string& text, Code& code) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    code.line(text.substr(at, end - at));
-    at = end + 1;
-  }
-}
-
-std::string kind_of(ScalarType type) { return type == ScalarType::kF16 ? "f16" : "bf16"; }
 
 }  // namespace
 
@@ -192,7 +163,7 @@ void RowsText::write(const ReduceRows& reduce, Code& code) {
       {"second", both("second", fmt::format("{}[j * 4 + 5 + 2 * half]",
                                             sums_[static_cast<std::size_t>(reduce.sums)]))},
       {"all", reduce.onto ? both(rows + "[half]", reduce.op == "+" ? "(" + all + ")" : all) : all}};
-  lines(filled(R"(#pragma unroll
+  code.lines(filled(R"(#pragma unroll
 for (int half = 0; half < 2; ++half) {
   float first = $sums[2 * half], second = $sums[2 * half + 1];
   #pragma unroll
@@ -203,8 +174,7 @@ for (int half = 0; half < 2; ++half) {
   $rows[half] = $all;
 }
 )",
-               holes),
-        code);
+                    holes));
   if (!reduce.in_lanes) write(FoldRows{reduce.rows, reduce.op}, code);
 }
 
@@ -215,20 +185,19 @@ void RowsText::write(const FoldRows& fold, Code& code) {
         fold.op, ScalarType::kF32, rows + "[half]",
         fmt::format("__shfl_xor_sync(0xffffffffu, {}[half], {})", rows, lanes));
   };
-  lines(filled(R"(#pragma unroll
+  code.lines(filled(R"(#pragma unroll
 for (int half = 0; half < 2; ++half) {  // the four lanes of a row
   $rows[half] = $one;
   $rows[half] = $two;
 }
 )",
-               {{"prefix", p_.prefix}, {"rows", rows}, {"one", step(1)}, {"two", step(2)}}),
-        code);
+                    {{"prefix", p_.prefix}, {"rows", rows}, {"one", step(1)}, {"two", step(2)}}));
 }
 
 void RowsText::write(const RoundSums& round, Code& code) {
   const Fragments& to = p_.fragments[static_cast<std::size_t>(round.fragments)];
   pairs_.insert(to.type);
-  lines(filled(R"(#pragma unroll
+  code.lines(filled(R"(#pragma unroll
 for (int j = 0; j < $count; ++j) {
   #pragma unroll
   for (int l = 0; l < 4; ++l) {
@@ -237,19 +206,18 @@ for (int j = 0; j < $count; ++j) {
   $prefixsettle($to[j]);
 }
 )",
-               {{"prefix", p_.prefix},
-                {"count", std::to_string(to.columns / 16)},
-                {"to", fragments_[static_cast<std::size_t>(round.fragments)]},
-                {"kind", kind_of(to.type)},
-                {"sums", sums_[static_cast<std::size_t>(round.sums)]}}),
-        code);
+                    {{"prefix", p_.prefix},
+                     {"count", std::to_string(to.columns / 16)},
+                     {"to", fragments_[static_cast<std::size_t>(round.fragments)]},
+                     {"kind", generators::kind_of(to.type)},
+                     {"sums", sums_[static_cast<std::size_t>(round.sums)]}}));
 }
 
 std::string RowsText::helpers() const {
-  std::string text = powers_ ? filled(kPower, {{"prefix", p_.prefix}}) : "";
+  std::string text = powers_ ? generators::power_function(p_.prefix) : "";
   if (turns_) text += filled(kTurns, {{"prefix", p_.prefix}});
   for (const ScalarType type : pairs_)
-    text += filled(kPair, {{"prefix", p_.prefix}, {"kind", kind_of(type)}});
+    text += generators::pair_function(p_.prefix, "pair_" + generators::kind_of(type), type);
   return text;
 }
 

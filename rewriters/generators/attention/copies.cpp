@@ -133,7 +133,7 @@ $unroll
     print.known[operand.value] = loaded == ScalarType::kF16    ? "__half2float(got.at[j])"
                                  : loaded == ScalarType::kBf16 ? "__bfloat162float(got.at[j])"
                                                                : "got.at[j]";
-    holes["value"] = loaded == tile.type ? "got.at[j]" : stored(operand.value, tile.type, print);
+    holes["value"] = loaded == tile.type ? "got.at[j]" : stored(print, tile.type, operand.value);
     holes["each"] =
         tile.along_rows ? place("(row + j)", column) : place("row", "(" + column + " + j)");
     holes["move"] = filled(R"($pack got = {};
@@ -146,7 +146,7 @@ for (int j = 0; j < $piece; ++j) to[$each] = $value;
     const std::string value = plain && loaded == tile.type
                                   ? fmt::format("{}[{}]", parameter_name(operand.value->op),
                                                 print.print_index(operand.value->args[0]))
-                                  : stored(operand.value, tile.type, print);
+                                  : stored(print, tile.type, operand.value);
     holes["value"] = inside.empty() ? value : inside + " ? " + value + " : " + holes["zero"];
     holes["move"] = filled("to[$place] = $value;", holes);
   }

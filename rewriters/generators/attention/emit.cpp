@@ -72,28 +72,9 @@ Printer Emitter::printer() const {
   printer.on_load = [this](Ref load) -> std::string {
     if (parameter_name(load->op) == load->op) return "";
     Printer inner = this->printer();
-    const std::string element =
-        fmt::format("{}[{}]", parameter_name(load->op), inner.print_index(load->args[0]));
-    if (load->type == ScalarType::kF16) return "__half2float(" + element + ")";
-    if (load->type == ScalarType::kBf16) return "__bfloat162float(" + element + ")";
-    if (load->type == ScalarType::kU32) return "(long long)" + element;  // no wrapping sums
-    return element;
+    return load_from(parameter_name(load->op), inner, load);
   };
   return printer;
-}
-
-std::string Emitter::stored(Ref value, ScalarType type, Printer& printer) const {
-  if (type == ScalarType::kF16 || type == ScalarType::kBf16) {
-    // The rounding that the cast asks for is what storing does.
-    if (value->is("cast") && value->type == type &&
-        compute_type(value->args[0]->type) == ScalarType::kF32) {
-      value = value->args[0];
-    }
-    return fmt::format("{}({})", type == ScalarType::kF16 ? "__float2half" : "__float2bfloat16",
-                       printer.print(value));
-  }
-  const std::string text = printer.print(value);
-  return compute_type(value->type) == type ? text : fmt::format("({})({})", type_name(type), text);
 }
 
 // --- Which keys -------------------------------------------------------------------------------
@@ -200,15 +181,7 @@ std::string Emitter::with_constants(
        {"kElementsV", values.elements()}},
       {{"kStrideQ", query.stride}, {"kStrideK", key.stride}, {"kStrideV", values.stride}},
       more};
-  std::string text;
-  for (const auto& line : lines) {
-    std::string names;
-    for (const auto& [name, value] : line) {
-      if (!mentions(kernel, name)) continue;
-      names += fmt::format("{}{} = {}", names.empty() ? "" : ", ", name, value);
-    }
-    if (!names.empty()) text += "constexpr int " + names + ";\n";
-  }
+  std::string text = constants_of(kernel, lines);
   // Of a row that no key has been allowed yet: less than any logit.
   text += fmt::format("constexpr float kScale = {}, kLeast = -3.4e38f{};  // [log 2]\n",
                       literal(a.scale.value_or(1), ScalarType::kF32),
@@ -327,7 +300,7 @@ std::string Emitter::write(int width, const std::string& sums) const {
   if (vector) {
     holes["element"] = print.print_index(a.element);
     print.indices[a.e] = "(e + j)";
-    holes["value"] = stored(a.value, a.nest->type, print);
+    holes["value"] = stored(print, a.nest->type, a.value);
     return filled(R"($pack made;
 #pragma unroll
 for (int j = 0; j < $width; ++j) made.at[j] = $value;
@@ -339,7 +312,7 @@ $if_column*reinterpret_cast<$pack*>(&$out[$element]) = made;
   if (guarded) condition += (condition.empty() ? "" : " && ") + ("(" + print.print(a.guard) + ")");
   holes["if"] = condition.empty() ? "" : "if (" + condition + ") ";
   holes["element"] = print.print_index(a.element);
-  holes["value"] = stored(a.value, a.nest->type, print);
+  holes["value"] = stored(print, a.nest->type, a.value);
   return filled(R"(const int e_first = e;
 #pragma unroll
 for (int j = 0; j < $width; ++j) {

@@ -7,7 +7,7 @@
 
 #include "rewriters/generators/attention/schedule.h"
 #include "rewriters/generators/attention/tile.h"
-#include "rewriters/generators/printing/print_value.h"
+#include "rewriters/generators/printing/emit.h"
 #include "rewriters/generators/printing/text.h"
 
 namespace hone::generators::attention {
@@ -54,7 +54,6 @@ class Emitter {
   [[nodiscard]] std::vector<std::string> buffers() const;
   [[nodiscard]] std::string parameter_name(const std::string& buffer) const;
   [[nodiscard]] Printer printer() const;
-  [[nodiscard]] std::string stored(Ref value, ScalarType type, Printer& printer) const;
   [[nodiscard]] bool uses_async() const { return query.async || key.async || values.async; }
   const Goal& goal_;
 };
@@ -63,8 +62,6 @@ class Emitter {
 [[nodiscard]] std::string fma_kernel(const Emitter& emit);
 [[nodiscard]] std::string mma_kernel(const Emitter& emit);
 [[nodiscard]] std::string wgmma_kernel(const Emitter& emit);
-/// The device function that rounds two weights to the pipe's type.
-[[nodiscard]] std::string pair_helper(const Emitter& emit);
 /// Kernel parts of tf32, once or three times: what mma_kernel() leaves open.
 [[nodiscard]] std::string tf32_scores(const Emitter& emit);
 [[nodiscard]] std::string tf32_values(const Emitter& emit);

@@ -4,49 +4,10 @@
 #include <fmt/format.h>
 
 #include "rewriters/generators/attention/emit.h"
+#include "rewriters/generators/printing/instructions.h"
 
 namespace hone::generators::attention {
 namespace {
-
-constexpr const char* kMatrices = R"(
-// Four 8 x 8 matrices of 16-bit values, or 8 x 4 of 32-bit ones: each lane gives a row's
-// address.
-__device__ __forceinline__ void $prefixmatrices(unsigned (&to)[4], unsigned at) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(at)
-               : "memory");
-}
-)";
-
-constexpr const char* kTransposed = R"(// The same, each matrix transposed.
-__device__ __forceinline__ void $prefixmatrices_transposed(unsigned (&to)[4], unsigned at) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(at)
-               : "memory");
-}
-)";
-
-constexpr const char* kMultiply = R"(
-// sum += a * b on the tensor cores: 16 x $depth times $depth x 8.
-__device__ __forceinline__ void $prefixmultiply(float (&sum)[4], const unsigned (&a)[4],
-                                                unsigned b0, unsigned b1) {
-  asm volatile("mma.sync.aligned.m16n8k$depth.row.col.f32.$kind.$kind.f32 {%0, %1, %2, %3}, "
-               "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-)";
-
-constexpr const char* kPair = R"(
-// Two weights rounded to $kind, the first in the low half.
-__device__ __forceinline__ unsigned $prefixpair(float low, float high) {
-  unsigned pair;
-  asm("cvt.rn.$kindx2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  return pair;
-}
-)";
 
 constexpr const char* kMmaKernel = R"(
 $what
@@ -266,18 +227,11 @@ Reading tf32_values_place() {
 
 }  // namespace
 
-std::string pair_helper(const Emitter& emit) {
-  return filled(kPair, {{"prefix", emit.prefix},
-                        {"kind", emit.query.type == ScalarType::kF16 ? "f16" : "bf16"}});
-}
-
 std::string mma_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
   const bool narrow = s.pipe != Pipe::kMma;  // tf32
   Holes holes = emit.holes();
   holes["warp_rows"] = std::to_string(s.warp_rows);
-  holes["depth"] = narrow ? "8" : "16";
-  holes["kind"] = narrow ? "tf32" : emit.query.type == ScalarType::kF16 ? "f16" : "bf16";
   const Reading left = read_left(emit);
   const Reading keys = read_right(emit, "kStrideK", !emit.key.transposed, "j * 8",
                                   narrow ? "step * 8" : "step * 16");
@@ -315,10 +269,12 @@ std::string mma_kernel(const Emitter& emit) {
                    {{"row_exists", emit.row_exists()}, {"write", write}});
   holes["write"] = write;
 
-  std::string text = kMatrices;
-  if (!narrow) text += kTransposed;
-  text += kMultiply;
-  return filled(text, holes) + (narrow ? tf32_helpers(emit) : pair_helper(emit)) +
+  const std::string functions =
+      matrix_loads(emit.prefix, SharedPlace::kAddress, !narrow) +
+      warp_multiply({.k = narrow ? 8 : 16, .kind = narrow ? "tf32" : kind_of(emit.query.type)},
+                    emit.prefix) +
+      (narrow ? tf32_helpers(emit) : pair_function(emit.prefix, "pair", emit.query.type));
+  return functions +
          emit.with_constants(filled(kMmaKernel, holes),
                              {{"kWarpQ", s.warp_rows},
                               {"kBlocksQ", s.warp_rows / 16},

@@ -87,21 +87,8 @@ void repair(const Attention& a, const Goal& goal, Schedule& s) {
 }  // namespace
 
 std::string_view name_of(Pipe pipe) {
-  switch (pipe) {
-    case Pipe::kFma:
-      return "fma";
-    case Pipe::kMma:
-      return "mma";
-    case Pipe::kTf32x3:
-      return "tf32x3";
-    case Pipe::kTf32:
-      return "tf32";
-    case Pipe::kWgmma:
-      return "wgmma";
-    case Pipe::kWgmmaBulk:
-      return "wgmma-bulk";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"fma", "mma", "tf32x3", "tf32", "wgmma", "wgmma-bulk"};
+  return kNames[static_cast<std::size_t>(pipe)];
 }
 
 bool last_are_longest(const Attention& a) {

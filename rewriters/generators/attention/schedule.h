@@ -9,7 +9,7 @@
 
 namespace hone::generators::attention {
 
-/// What multiplies. Softmax is in f32 everywhere.
+/// What multiplies, in the order of their names in name_of(). Softmax is in f32 everywhere.
 enum class Pipe {
   kFma,        ///< one multiply-add per thread
   kMma,        ///< mma.sync m16n8k16: f16 and bf16, weights rounded to them

@@ -2,24 +2,10 @@
 #include <fmt/format.h>
 
 #include "rewriters/generators/attention/emit.h"
+#include "rewriters/generators/printing/instructions.h"
 
 namespace hone::generators::attention {
 namespace {
-
-constexpr const char* kRound = R"(
-// An f32's bits rounded to tf32: 10 bits of mantissa, ties away from zero.
-__device__ __forceinline__ unsigned $prefixrounded(unsigned bits) {
-  return (bits + 0x1000u) & 0xffffe000u;
-}
-)";
-
-constexpr const char* kSplit = R"(
-// What rounding to tf32 leaves, as tf32: x = big + small to 2^-23 of x.
-__device__ __forceinline__ void $prefixsplit(unsigned& big, unsigned& small, unsigned bits) {
-  big = $prefixrounded(bits);
-  small = $prefixrounded(__float_as_uint(__uint_as_float(bits) - __uint_as_float(big)));
-}
-)";
 
 constexpr const char* kElement = R"(
 // The bits of a float in shared memory.
@@ -144,9 +130,8 @@ std::string tf32_values(const Emitter& emit) {
 }
 
 std::string tf32_helpers(const Emitter& emit) {
-  if (emit.s.pipe == Pipe::kMma) return "";
-  return filled(std::string(kElement) + kRound + (emit.s.pipe == Pipe::kTf32x3 ? kSplit : ""),
-                {{"prefix", emit.prefix}});
+  return filled(kElement, {{"prefix", emit.prefix}}) +
+         tf32_roundings(emit.prefix, emit.s.pipe == Pipe::kTf32x3);
 }
 
 }  // namespace hone::generators::attention

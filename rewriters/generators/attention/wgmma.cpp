@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "rewriters/generators/attention/emit.h"
+#include "rewriters/generators/printing/instructions.h"
 #include "rewriters/generators/printing/warpgroup.h"
 
 namespace hone::generators::attention {
@@ -247,7 +248,7 @@ $if_masked{
 std::string wgmma_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
   const int columns = padded_columns(emit.a, s.pipe), depth = padded_depth(emit.a, s.pipe);
-  const std::string kind = emit.query.type == ScalarType::kF16 ? "f16" : "bf16";
+  const std::string kind = kind_of(emit.query.type);
   Holes holes = emit.holes();
   holes["kind"] = kind;
   holes["wait_first"] = holes["commit"].empty() ? "" : filled("$prefixwait<kStages - 1>();", holes);
@@ -272,7 +273,7 @@ std::string wgmma_kernel(const Emitter& emit) {
                              .a_in_registers = true,
                              .name = "weigh"},
                             emit.prefix) +
-         pair_helper(emit) +
+         pair_function(emit.prefix, "pair", emit.query.type) +
          emit.with_constants(filled(kWgmmaKernel, holes),
                              {{"kDepthHere", depth}, {"kColumnsHere", columns}});
 }

@@ -91,20 +91,6 @@ Printer Emitter::printer(const std::string& sum) const {
   return printer;
 }
 
-std::string Emitter::stored(Ref value, ScalarType type, Printer& printer) const {
-  if (type == ScalarType::kF16 || type == ScalarType::kBf16) {
-    // The rounding that the cast asks for is what storing does.
-    if (value->is("cast") && value->type == type &&
-        compute_type(value->args[0]->type) == ScalarType::kF32) {
-      value = value->args[0];
-    }
-    return fmt::format("{}({})", type == ScalarType::kF16 ? "__float2half" : "__float2bfloat16",
-                       printer.print(value));
-  }
-  const std::string text = printer.print(value);
-  return compute_type(value->type) == type ? text : fmt::format("({})({})", type_name(type), text);
-}
-
 // --- The kernel's frame -----------------------------------------------------------------------
 
 std::string Emitter::with_constants(
@@ -119,16 +105,7 @@ std::string Emitter::with_constants(
        {"kGroup", s.group}},
       {{"kElementsA", a.elements()}, {"kElementsB", b.elements()}},
       more};
-  std::string text;
-  for (const auto& line : lines) {
-    std::string names;
-    for (const auto& [name, value] : line) {
-      if (!mentions(kernel, name)) continue;
-      names += fmt::format("{}{} = {}", names.empty() ? "" : ", ", name, value);
-    }
-    if (!names.empty()) text += "constexpr int " + names + ";\n";
-  }
-  return filled(kernel, {{"constants", text}});
+  return filled(kernel, {{"constants", constants_of(kernel, lines)}});
 }
 
 std::string Emitter::k_range() const {
@@ -300,7 +277,7 @@ const int n_first = in_group / rows_here * kTileN;
 std::string Emitter::finished(const std::string& width, bool vector, const std::string& sum) const {
   Printer print = printer(fmt::format("{}.at[j]", sum));
   const std::string type = type_name(c.nest->type);
-  const std::string value = stored(c.value, c.nest->type, print);
+  const std::string value = stored(print, c.nest->type, c.value);
   const std::string output = parameter_name(c.nest->buffer);
   const bool guarded = !c.guard->is_constant();
   const Holes holes = {

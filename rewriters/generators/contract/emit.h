@@ -5,7 +5,7 @@
 
 #include "rewriters/generators/contract/schedule.h"
 #include "rewriters/generators/contract/tile.h"
-#include "rewriters/generators/printing/print_value.h"
+#include "rewriters/generators/printing/emit.h"
 #include "rewriters/generators/printing/text.h"
 
 namespace hone::generators::contract {
@@ -84,7 +84,6 @@ class Emitter {
   [[nodiscard]] std::string buffer_type(const std::string& name) const;
   [[nodiscard]] std::string parameter_name(const std::string& buffer) const;
   [[nodiscard]] Printer printer(const std::string& sum) const;
-  [[nodiscard]] std::string stored(Ref value, ScalarType type, Printer& printer) const;
   const Goal& goal_;
 };
 
@@ -93,7 +92,5 @@ class Emitter {
 [[nodiscard]] std::string mma_kernel(const Emitter& emit);
 [[nodiscard]] std::string wgmma_kernel(const Emitter& emit);
 [[nodiscard]] std::string wgmma_tf32_kernel(const Emitter& emit);
-/// Device functions: matrices (ldmatrix), rounded and split (to tf32).
-[[nodiscard]] std::string tf32_helpers(const Emitter& emit);
 
 }  // namespace hone::generators::contract

@@ -274,7 +274,7 @@ const auto copy_$letter = [&](int stage, int tile) {
     print.known[operand.value] = loaded == ScalarType::kF16    ? "__half2float(got.at[j])"
                                  : loaded == ScalarType::kBf16 ? "__bfloat162float(got.at[j])"
                                                                : "got.at[j]";
-    value = loaded == tile.type ? "got.at[j]" : stored(operand.value, tile.type, print);
+    value = loaded == tile.type ? "got.at[j]" : stored(print, tile.type, operand.value);
     if (by_element) {
       // The mask of each element: its own index.
       Printer own = printer("");
@@ -283,7 +283,7 @@ const auto copy_$letter = [&](int stage, int tile) {
       value = fmt::format("{} ? {} : {}", own.print(operand.mask), value, holes["zero"]);
     }
   } else if (operand.value->kind != lift::Node::Kind::kLoad) {
-    value = stored(operand.value, tile.type, print);
+    value = stored(print, tile.type, operand.value);
   }
   const Paths paths = this->paths(is_a, inside + " " + value);
   holes["before"] = paths.before;
@@ -317,7 +317,7 @@ for (int j = 0; j < $piece; ++j) staged_$letter[i][j] = $value;
           : loaded == ScalarType::kBf16 ? fmt::format("__bfloat162float(*({}))", paths.from)
                                         : fmt::format("*({})", paths.from);
       value = loaded == tile.type ? fmt::format("*({})", paths.from)
-                                  : stored(operand.value, tile.type, print);
+                                  : stored(print, tile.type, operand.value);
     }
     holes["fetch"] = fmt::format(
         "staged_{}[i][0] = {};", letter,

@@ -2,56 +2,10 @@
 #include <fmt/format.h>
 
 #include "rewriters/generators/contract/emit.h"
+#include "rewriters/generators/printing/instructions.h"
 
 namespace hone::generators::contract {
 namespace {
-
-constexpr const char* kMatrices = R"(
-// Four 8 x 8 matrices of 16-bit values, or 8 x 4 of 32-bit ones: each lane gives a row's address.
-__device__ __forceinline__ void $prefixmatrices(unsigned (&to)[4], const void* row) {
-  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(at)
-               : "memory");
-}
-)";
-
-constexpr const char* kTransposed = R"(// The same, each matrix transposed.
-__device__ __forceinline__ void $prefixmatrices_transposed(unsigned (&to)[4], const void* row) {
-  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(at)
-               : "memory");
-}
-)";
-
-constexpr const char* kMultiply = R"(
-// sum += a * b on the tensor cores: 16 x $k times $k x 8.
-__device__ __forceinline__ void $prefixmultiply(float (&sum)[4], const unsigned (&a)[4],
-                                                const unsigned (&b)[2]) {
-  asm volatile("mma.sync.aligned.m16n8k$k.row.col.f32.$kind.$kind.f32 {%0, %1, %2, %3}, "
-               "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-)";
-
-constexpr const char* kRound = R"(
-// An f32's bits rounded to tf32: 10 bits of mantissa, ties away from zero.
-__device__ __forceinline__ unsigned $prefixrounded(unsigned bits) {
-  return (bits + 0x1000u) & 0xffffe000u;
-}
-)";
-
-constexpr const char* kSplit = R"(
-// What rounding to tf32 leaves, as tf32: x = big + small to 2^-23 of x.
-__device__ __forceinline__ void $prefixsplit(unsigned& big, unsigned& small, unsigned bits) {
-  big = $prefixrounded(bits);
-  small = $prefixrounded(__float_as_uint(__uint_as_float(bits) - __uint_as_float(big)));
-}
-)";
 
 constexpr const char* kMmaKernel = R"(
 $what
@@ -256,11 +210,6 @@ std::string read_b(const Emitter& emit, bool narrow) {
 
 }  // namespace
 
-std::string tf32_helpers(const Emitter& emit) {
-  return filled(std::string(emit.a.k_rows ? "" : kMatrices) + kRound + kSplit,
-                {{"prefix", emit.prefix}});
-}
-
 std::string mma_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
   const bool narrow = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3;
@@ -273,8 +222,6 @@ std::string mma_kernel(const Emitter& emit) {
   holes["write"] = filled(width == 4 ? kMmaWriteFour : kMmaWriteTwo, holes);
   holes["wm"] = std::to_string(s.wm);
   holes["wn"] = std::to_string(s.wn);
-  holes["k"] = narrow ? "8" : "16";
-  holes["kind"] = narrow ? "tf32" : emit.a.type == ScalarType::kF16 ? "f16" : "bf16";
   holes["read_a"] = read_a(emit, narrow);
   holes["read_b"] = read_b(emit, narrow);
   const bool runs = emit.in_runs();
@@ -292,18 +239,18 @@ std::string mma_kernel(const Emitter& emit) {
                                       : kMultiplyOnce,
                              holes);
   holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
-  std::string text = kMatrices;
-  if (!narrow) text += kTransposed;
-  text += kMultiply;
-  if (narrow) text += kRound;
-  if (thrice) text += kSplit;
-  return filled(text, holes) +
-         emit.with_constants(filled(kMmaKernel, holes), {{"kWarpM", s.wm},
-                                                         {"kWarpN", s.wn},
-                                                         {"kWarpsN", s.bn / s.wn},
-                                                         {"kBlocksM", s.wm / 16},
-                                                         {"kBlocksN", s.wn / 8},
-                                                         {"kStep", narrow ? 8 : 16}});
+  std::string functions = matrix_loads(emit.prefix, SharedPlace::kPointer, !narrow) +
+                          warp_multiply({.k = narrow ? 8 : 16,
+                                         .kind = narrow ? "tf32" : kind_of(emit.a.type),
+                                         .b_in_array = true},
+                                        emit.prefix);
+  if (narrow) functions += tf32_roundings(emit.prefix, thrice);
+  return functions + emit.with_constants(filled(kMmaKernel, holes), {{"kWarpM", s.wm},
+                                                                     {"kWarpN", s.wn},
+                                                                     {"kWarpsN", s.bn / s.wn},
+                                                                     {"kBlocksM", s.wm / 16},
+                                                                     {"kBlocksN", s.wn / 8},
+                                                                     {"kStep", narrow ? 8 : 16}});
 }
 
 }  // namespace hone::generators::contract

@@ -169,29 +169,10 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
 }  // namespace
 
 std::string_view name_of(Pipe pipe) {
-  switch (pipe) {
-    case Pipe::kFma:
-      return "fma";
-    case Pipe::kFmaRuns:
-      return "fma-runs";
-    case Pipe::kMma:
-      return "mma";
-    case Pipe::kTf32x3:
-      return "tf32x3";
-    case Pipe::kTf32:
-      return "tf32";
-    case Pipe::kBf16:
-      return "bf16";
-    case Pipe::kWgmma:
-      return "wgmma";
-    case Pipe::kWgmmaBulk:
-      return "wgmma-bulk";
-    case Pipe::kWgmmaTf32x3:
-      return "wgmma-tf32x3";
-    case Pipe::kWgmmaBf16:
-      return "wgmma-bf16";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"fma",        "fma-runs",    "mma",   "tf32x3",
+                                         "tf32",       "bf16",        "wgmma", "wgmma-bulk",
+                                         "wgmma-bf16", "wgmma-tf32x3"};
+  return kNames[static_cast<std::size_t>(pipe)];
 }
 
 MathLevel math_of(Pipe pipe) {

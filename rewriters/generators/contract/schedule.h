@@ -8,7 +8,7 @@
 
 namespace hone::generators::contract {
 
-/// What multiplies.
+/// What multiplies, in the order of their names in name_of().
 enum class Pipe {
   kFma,          ///< one multiply-add per thread: f32, or f64 where the nest's sum is
   kFmaRuns,      ///< the same in f32 where the nest's sum is f64 (Contraction::narrow_terms)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rewriters/generators/contract/emit.h"
+#include "rewriters/generators/printing/instructions.h"
 #include "rewriters/generators/printing/warpgroup.h"
 
 namespace hone::generators::contract {
@@ -122,7 +123,7 @@ std::string wgmma_kernel(const Emitter& emit) {
   holes["first_tiles"].replace(early, 11, "kStages - 2");
   const Warpgroup warpgroup{.n = s.bn,
                             .k = 16,
-                            .kind = emit.a.type == ScalarType::kF16 ? "f16" : "bf16",
+                            .kind = kind_of(emit.a.type),
                             .a_k_rows = emit.a.k_rows,
                             .b_k_rows = emit.b.k_rows};
   return warpgroup_helpers(emit.prefix) + warpgroup_multiply(warpgroup, emit.prefix) +

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rewriters/generators/contract/emit.h"
+#include "rewriters/generators/printing/instructions.h"
 #include "rewriters/generators/printing/warpgroup.h"
 
 namespace hone::generators::contract {
@@ -171,7 +172,9 @@ std::string wgmma_tf32_kernel(const Emitter& emit) {
   holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
   const Warpgroup warpgroup{.n = s.bn, .k = 8, .kind = "tf32", .a_in_registers = true};
   return warpgroup_helpers(emit.prefix) + warpgroup_multiply(warpgroup, emit.prefix) +
-         tf32_helpers(emit) + emit.with_constants(filled(kWgmmaTf32Kernel, holes), {});
+         (emit.a.k_rows ? "" : matrix_loads(emit.prefix, SharedPlace::kPointer, false)) +
+         tf32_roundings(emit.prefix, true) +
+         emit.with_constants(filled(kWgmmaTf32Kernel, holes), {});
 }
 
 }  // namespace hone::generators::contract

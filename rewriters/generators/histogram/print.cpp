@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rewriters/generators/histogram/add.h"
+#include "rewriters/generators/kernel_printer.h"
 
 namespace hone::generators::histogram {
 namespace {
@@ -12,19 +13,13 @@ using lift::Node;
 /// Of points of which none takes part: a tail, above all.
 bool never(Ref guard) { return guard->is_constant() && guard->constant == 0; }
 
-class ScatterPrinter {
+class ScatterPrinter : KernelPrinter<Schedule> {
  public:
   ScatterPrinter(const Goal& goal, const Group& group, const Schedule& schedule, Helpers& helpers,
                  Code& code)
-      : goal_(goal),
-        nodes_(*goal.nodes),
+      : KernelPrinter(goal, schedule, helpers, code),
         group_(group),
         whole_(without_tail(*goal.nodes, group, unit_of(schedule))),
-        schedule_(schedule),
-        helpers_(helpers),
-        code_(code),
-        printer_(*goal.nodes),
-        parameters_(goal),
         adder_(*goal.nodes, names_, schedule) {}
 
   void print(const std::string& name, const std::string& what, Generated& generated) {
@@ -245,7 +240,9 @@ class ScatterPrinter {
       print_walk(body, all, true);
       if (guarded) code_.close();
     } else {
-      print_items(body, all, guarded, vec);
+      body.emit_items(code_,
+                      fmt::format("const {} point = start + i * kThreads{};", index_type(), vec),
+                      guarded, whole_.values(nodes_), all);
     }
     if (walks_) code_.close();
   }
@@ -275,41 +272,6 @@ class ScatterPrinter {
     for (const Target& target : targets_) {
       if (in_run(target)) adder_.end_pack_run(code_, target, schedule_.width);
     }
-  }
-
-  void print_items(LaneBody& body, const std::vector<LaneBody::Store>& all, bool guarded,
-                   const std::string& vec) {
-    const auto open_items = [&] {
-      code_.line("#pragma unroll");
-      code_.open("for (int i = 0; i < kItems; ++i)");
-      code_.line(fmt::format("const {} point = start + i * kThreads{};", index_type(), vec));
-      if (guarded) code_.open("if (point < kPoints)");
-    };
-    const auto close_items = [&] {
-      if (guarded) code_.close();
-      code_.close();
-    };
-    std::vector<Ref> loads;
-    for (const Use& use : uses_of(Printer(nodes_), whole_.values(nodes_))) {
-      const bool early = use.value->kind == Node::Kind::kLoad && !use.value->args[0]->has_load &&
-                         body.moves_whole(use.value) && (use.certain || in_range(goal_, use.value));
-      if (early) loads.push_back(use.value);
-    }
-    for (const Ref load : loads) {
-      const std::string name = names_.fresh(load->op + "_in");
-      body.at_hand[load] = name + "[i]";
-      code_.line(fmt::format(
-          "{} {}[kItems];", schedule_.width > 1 ? helpers_.pack(load->type) : type_name(load->type),
-          name));
-    }
-    if (!loads.empty()) {
-      open_items();
-      for (const Ref load : loads) body.emit_load(code_, load, body.at_hand[load]);
-      close_items();
-    }
-    open_items();
-    body.emit(code_, {}, all, {});
-    close_items();
   }
 
   void print_tail() {
@@ -380,16 +342,8 @@ class ScatterPrinter {
     }
   }
 
-  const Goal& goal_;
-  lift::Nodes& nodes_;
   const Group& group_;
   Group whole_;
-  const Schedule schedule_;
-  Helpers& helpers_;
-  Code& code_;
-  Printer printer_;
-  Parameters parameters_;
-  Names names_;
   Adder adder_;
   std::vector<Target> targets_;
   std::int64_t tile_ = 1, chunks_ = 1;

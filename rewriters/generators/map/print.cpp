@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rewriters/generators/kernel_printer.h"
 #include "rewriters/generators/map/plan.h"
 
 namespace hone::generators::map {
@@ -9,19 +10,13 @@ namespace {
 
 using lift::Node;
 
-class MapPrinter {
+class MapPrinter : KernelPrinter<Schedule> {
  public:
   MapPrinter(const Goal& goal, const Points& points, const Schedule& schedule, Helpers& helpers,
              Code& code)
-      : goal_(goal),
-        nodes_(*goal.nodes),
+      : KernelPrinter(goal, schedule, helpers, code),
         points_(points),
-        whole_(without_tail(*goal.nodes, points, schedule.width)),
-        schedule_(schedule),
-        helpers_(helpers),
-        code_(code),
-        printer_(*goal.nodes),
-        parameters_(goal) {}
+        whole_(without_tail(*goal.nodes, points, schedule.width)) {}
 
   void print(const std::string& name, const std::string& what, Generated& generated) {
     for (const LaneBody::Store& store : points_.stores) {
@@ -110,43 +105,11 @@ class MapPrinter {
       body.emit(code_, {}, whole_.stores, {});
       if (guarded) code_.close();
     } else {
-      print_items(body, guarded, vec);
+      body.emit_items(code_,
+                      fmt::format("const {} point = first + i * kThreads{};", index_type(), vec),
+                      guarded, whole_.values(), whole_.stores);
     }
     if (walks) code_.close();
-  }
-
-  void print_items(LaneBody& body, bool guarded, const std::string& vec) {
-    const auto open_items = [&] {
-      code_.line("#pragma unroll");
-      code_.open("for (int i = 0; i < kItems; ++i)");
-      code_.line(fmt::format("const {} point = first + i * kThreads{};", index_type(), vec));
-      if (guarded) code_.open("if (point < kPoints)");
-    };
-    const auto close_items = [&] {
-      if (guarded) code_.close();
-      code_.close();
-    };
-    std::vector<Ref> loads;
-    for (const Use& use : uses_of(Printer(nodes_), whole_.values())) {
-      const bool early = use.value->kind == Node::Kind::kLoad && !use.value->args[0]->has_load &&
-                         body.moves_whole(use.value) && (use.certain || in_range(goal_, use.value));
-      if (early) loads.push_back(use.value);
-    }
-    for (const Ref load : loads) {
-      const std::string name = names_.fresh(load->op + "_in");
-      body.at_hand[load] = name + "[i]";
-      code_.line(fmt::format(
-          "{} {}[kItems];", schedule_.width > 1 ? helpers_.pack(load->type) : type_name(load->type),
-          name));
-    }
-    if (!loads.empty()) {
-      open_items();
-      for (const Ref load : loads) body.emit_load(code_, load, body.at_hand[load]);
-      close_items();
-    }
-    open_items();
-    body.emit(code_, {}, whole_.stores, {});
-    close_items();
   }
 
   void print_tail() {
@@ -161,16 +124,8 @@ class MapPrinter {
     code_.close();
   }
 
-  const Goal& goal_;
-  lift::Nodes& nodes_;
   const Points& points_;
   Points whole_;
-  const Schedule schedule_;
-  Helpers& helpers_;
-  Code& code_;
-  Printer printer_;
-  Parameters parameters_;
-  Names names_;
   bool wide_ = false;
 };
 

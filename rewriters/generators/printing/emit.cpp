@@ -31,6 +31,20 @@ void Code::comment(std::string_view text) {
   line("// " + std::string(text));
 }
 
+void Code::lines(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    line(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+void Code::block(std::string_view text) {
+  open("");
+  lines(text);
+  close();
+}
+
 void Code::open(std::string_view head) {
   line(head.empty() ? std::string("{") : std::string(head) + " {");
   ++depth_;
@@ -95,6 +109,10 @@ std::string widened(ScalarType type, const std::string& text) {
   return text;
 }
 
+std::string load_from(const std::string& name, Printer& printer, Ref load) {
+  return widened(load->type, fmt::format("{}[{}]", name, printer.print_index(load->args[0])));
+}
+
 std::string as_element(Printer& printer, ScalarType type, Ref value) {
   if (type != ScalarType::kF16 && type != ScalarType::kBf16) return printer.print(value);
   const bool known = printer.known.contains(value);
@@ -102,6 +120,12 @@ std::string as_element(Printer& printer, ScalarType type, Ref value) {
   std::string text = printer.print(value);
   if (compute_type(value->type) != ScalarType::kF32) text = "(float)(" + text + ")";
   return (type == ScalarType::kF16 ? "__float2half(" : "__float2bfloat16(") + text + ")";
+}
+
+std::string stored(Printer& printer, ScalarType type, Ref value) {
+  const std::string text = as_element(printer, type, value);
+  const bool same = compute_type(type) != type || compute_type(value->type) == type;
+  return same ? text : fmt::format("({})({})", type_name(type), text);
 }
 
 // --- Uses -------------------------------------------------------------------------------------

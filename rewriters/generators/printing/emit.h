@@ -18,6 +18,9 @@ class Code {
   void line(std::string_view text = {});
   /// "// …", broken at 100 columns.
   void comment(std::string_view text);
+  /// Lines of a text that has its own indentation; those in a block of their own.
+  void lines(std::string_view text);
+  void block(std::string_view text);
   void open(std::string_view head);  ///< "for (…)": the brace is added
   void close(std::string_view tail = {});
   void turn(std::string_view head);  ///< "} else {"
@@ -46,8 +49,13 @@ class Names {
 
 /// "__half2float(text)": a stored element as it is computed with.
 [[nodiscard]] std::string widened(ScalarType type, const std::string& text);
+/// A load from a buffer that is called `name`, as it is computed with.
+[[nodiscard]] std::string load_from(const std::string& name, Printer& printer, Ref load);
 /// The value as an element of a buffer of `type`: "__float2half(…)".
 [[nodiscard]] std::string as_element(Printer& printer, ScalarType type, Ref value);
+
+/// The same, of exactly that type: "(double)(x)".
+[[nodiscard]] std::string stored(Printer& printer, ScalarType type, Ref value);
 
 /// How the roots use a value.
 struct Use {

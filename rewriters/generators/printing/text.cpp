@@ -1,5 +1,7 @@
 #include "rewriters/generators/printing/text.h"
 
+#include <fmt/format.h>
+
 #include <cctype>
 
 namespace hone::generators {
@@ -30,6 +32,21 @@ bool mentions(std::string_view text, std::string_view name) {
     if (starts && (end == text.size() || !in_name(text[end]))) return true;
   }
   return false;
+}
+
+std::string constants_of(
+    std::string_view text,
+    const std::vector<std::vector<std::pair<std::string, std::int64_t>>>& lines) {
+  std::string all;
+  for (const auto& line : lines) {
+    std::string names;
+    for (const auto& [name, value] : line) {
+      if (mentions(text, name))
+        names += fmt::format("{}{} = {}", names.empty() ? "" : ", ", name, value);
+    }
+    if (!names.empty()) all += "constexpr int " + names + ";\n";
+  }
+  return all;
 }
 
 std::string filled(std::string_view text, const Holes& holes) {

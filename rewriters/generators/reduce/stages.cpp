@@ -14,24 +14,6 @@ namespace {
 
 using lift::Node;
 
-/// The symbols, those that step furthest in memory first.
-void sort_by_stride(std::vector<SymbolId>& symbols, Ref body) {
-  Ref widest = nullptr;
-  std::size_t most = 0;
-  for (const Ref load : loads_of(body)) {
-    std::size_t count = 0;
-    for (const SymbolId symbol : symbols) count += stride_of(load->args[0], symbol) != 0 ? 1 : 0;
-    if (count > most) {
-      most = count;
-      widest = load;
-    }
-  }
-  if (widest == nullptr) return;
-  std::ranges::stable_sort(symbols, std::greater<>{}, [&](SymbolId symbol) {
-    return std::abs(stride_of(widest->args[0], symbol));
-  });
-}
-
 /// Do more loads step by one with an output than with a reduced index?
 bool lies_across(Ref body, const std::vector<SymbolId>& outer, const std::vector<SymbolId>& inner) {
   const auto has_unit = [](Ref element, const std::vector<SymbolId>& symbols) {
@@ -175,7 +157,7 @@ class Splitter {
   Ref split_fresh(Ref node) {
     lift::Nodes::Opened opened = nodes_.open(node);
     const bool numbered_places = node->op == "argmax" || node->op == "argmin";
-    if (!numbered_places) sort_by_stride(opened.symbols, opened.body);
+    if (!numbered_places) sort_by_widest_load(opened.symbols, opened.body);
     const std::int64_t length = points(nodes_, opened.symbols);
     const Symbols outer = ordered(node->free);
     const std::int64_t outputs = points(nodes_, outer);
@@ -263,7 +245,7 @@ class Splitter {
     // The maximum is over the indices as they were before they became one.
     lift::Nodes::Opened opened = nodes_.open(peak);
     if (points(nodes_, opened.symbols) != points(nodes_, symbols)) return nullptr;
-    sort_by_stride(opened.symbols, opened.body);
+    sort_by_widest_load(opened.symbols, opened.body);
     return flatten(nodes_, opened.body, opened.symbols, col) == f ? peak : nullptr;
   }
 

@@ -76,15 +76,7 @@ void RowPrinter::print_constants() {
 
 void RowPrinter::print_threads() {
   const Team& team = schedule_.team;
-  if (team.across) {
-    code_.line("const int team = threadIdx.x;  // neighbours read neighbouring rows");
-    code_.line("const int lane = threadIdx.y;");
-  } else if (team.teams == 1) {
-    code_.line("const int lane = threadIdx.x;");
-  } else {
-    code_.line("const int team = threadIdx.x / kThreads;");
-    code_.line("const int lane = threadIdx.x % kThreads;");
-  }
+  print_place_in_team(team, code_);
   if (!in_cluster()) return;
   code_.line("const int rank = blockIdx.x % kCluster;  // of the blocks that share a row");
   code_.line("const int group = blockIdx.x / kCluster;");

@@ -14,24 +14,6 @@ namespace {
 
 using lift::Node;
 
-/// The symbols, those that step furthest in memory first: the order in which to number them.
-void sort_by_stride(std::vector<SymbolId>& symbols, Ref body) {
-  Ref widest = nullptr;
-  std::size_t most = 0;
-  for (const Ref load : loads_of(body)) {
-    std::size_t count = 0;
-    for (const SymbolId symbol : symbols) count += stride_of(load->args[0], symbol) != 0 ? 1 : 0;
-    if (count > most) {
-      most = count;
-      widest = load;
-    }
-  }
-  if (widest == nullptr) return;
-  std::ranges::stable_sort(symbols, std::greater<>{}, [&](SymbolId symbol) {
-    return std::abs(stride_of(widest->args[0], symbol));
-  });
-}
-
 class Planner {
  public:
   explicit Planner(const Goal& goal) : goal_(goal), nodes_(*goal.nodes) {}
@@ -180,7 +162,7 @@ class Planner {
     if (length > INT32_MAX / 2)
       return refused("a row of more than 2^30 elements, or of a length that comes from data");
     const bool numbered = node->op == "argmax" || node->op == "argmin";
-    if (!numbered) sort_by_stride(opened.symbols, opened.body);
+    if (!numbered) sort_by_widest_load(opened.symbols, opened.body);
     const int space = space_of(length);
     const SymbolId column = plan_.spaces[static_cast<std::size_t>(space)].column;
     plan_.reductions.push_back(

@@ -7,21 +7,15 @@
 #include <vector>
 
 #include "rewriters/generators/cluster.h"
+#include "rewriters/generators/kernel_printer.h"
 #include "rewriters/generators/rowwise/print.h"
 
 namespace hone::generators::rowwise {
 
-class RowPrinter {
+class RowPrinter : KernelPrinter<Schedule> {
  public:
   RowPrinter(const Goal& goal, Plan plan, const Schedule& schedule, Helpers& helpers, Code& code)
-      : goal_(goal),
-        nodes_(*goal.nodes),
-        plan_(std::move(plan)),
-        schedule_(schedule),
-        helpers_(helpers),
-        code_(code),
-        printer_(*goal.nodes),
-        parameters_(goal) {}
+      : KernelPrinter(goal, schedule, helpers, code), plan_(std::move(plan)) {}
 
   void print(const std::string& name, const std::string& what, Generated& generated);
 
@@ -96,15 +90,7 @@ class RowPrinter {
     return segment == Segment::kHeld || schedule_.keep == Keep::kRegisters;
   }
 
-  const Goal& goal_;
-  lift::Nodes& nodes_;
   Plan plan_;
-  const Schedule& schedule_;
-  Helpers& helpers_;
-  Code& code_;
-  Printer printer_;
-  Parameters parameters_;
-  Names names_;
   Kept kept_;
   std::map<Ref, std::string> place_of_, shared_place_, for_all_rows_;
   std::map<Ref, std::string> ahead_;  ///< of the next row

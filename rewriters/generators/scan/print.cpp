@@ -115,15 +115,7 @@ void ScanPrinter::print_constants() {
 
 void ScanPrinter::print_threads() {
   const Team& team = schedule_.team;
-  if (team.across) {
-    code_.line("const int team = threadIdx.x;  // neighbours read neighbouring rows");
-    code_.line("const int lane = threadIdx.y;");
-  } else if (team.teams == 1) {
-    code_.line("const int lane = threadIdx.x;");
-  } else {
-    code_.line("const int team = threadIdx.x / kThreads;");
-    code_.line("const int lane = threadIdx.x % kThreads;");
-  }
+  print_place_in_team(team, code_);
   spare_ = plan_.rows % team.teams != 0;
   if (schedule_.single_pass) {
     print_ticket();

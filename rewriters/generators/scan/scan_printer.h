@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rewriters/generators/kernel_printer.h"
 #include "rewriters/generators/scan/plan.h"
 
 namespace hone::generators::scan {
@@ -27,18 +28,11 @@ struct Carried {
   }
 };
 
-class ScanPrinter {
+class ScanPrinter : KernelPrinter<Schedule> {
  public:
   ScanPrinter(const Goal& goal, const Plan& plan, const Schedule& schedule, Helpers& helpers,
               Code& code)
-      : goal_(goal),
-        nodes_(*goal.nodes),
-        plan_(plan),
-        schedule_(schedule),
-        helpers_(helpers),
-        code_(code),
-        printer_(*goal.nodes),
-        parameters_(goal) {}
+      : KernelPrinter(goal, schedule, helpers, code), plan_(plan) {}
 
   void print(const std::string& name, const std::string& what, Generated& generated);
 
@@ -87,15 +81,7 @@ class ScanPrinter {
     return "(" + one.fold(a, b) + ")";
   }
 
-  const Goal& goal_;
-  lift::Nodes& nodes_;
   const Plan& plan_;
-  const Schedule& schedule_;
-  Helpers& helpers_;
-  Code& code_;
-  Printer printer_;
-  Parameters parameters_;
-  Names names_;
   std::vector<Carried> carried_;
   std::string state_;  ///< the buffer of look-backs
   bool spare_ = false, tiles_ = false;

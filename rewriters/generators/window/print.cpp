@@ -2,21 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "rewriters/generators/kernel_printer.h"
+
 namespace hone::generators::window {
 namespace {
 
-class WindowPrinter {
+class WindowPrinter : KernelPrinter<Schedule> {
  public:
   WindowPrinter(const Goal& goal, const Plan& plan, const Schedule& schedule, Helpers& helpers,
                 Code& code)
-      : goal_(goal),
-        nodes_(*goal.nodes),
-        plan_(plan),
-        schedule_(schedule),
-        helpers_(helpers),
-        code_(code),
-        printer_(*goal.nodes),
-        parameters_(goal) {}
+      : KernelPrinter(goal, schedule, helpers, code), plan_(plan) {}
 
   void print(const std::string& name, const std::string& what, Generated& generated) {
     for (const Fold& fold : plan_.folds) {
@@ -168,15 +163,7 @@ class WindowPrinter {
     }
   }
 
-  const Goal& goal_;
-  lift::Nodes& nodes_;
   const Plan& plan_;
-  const Schedule& schedule_;
-  Helpers& helpers_;
-  Code& code_;
-  Printer printer_;
-  Parameters parameters_;
-  Names names_;
   std::vector<std::pair<Ref, std::string>> results_;  ///< by lane
 };
 

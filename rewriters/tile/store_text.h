@@ -1,0 +1,46 @@
+// CUDA for outputs: sums to global memory. Part of print().
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rewriters/generators/printing/emit.h"
+#include "rewriters/tile/program.h"
+
+namespace hone::tile {
+
+/// For one program. `values` prints its integers and loads, and must outlive this, as the program
+/// must. In scope of the texts: `lane` and `warp` (of the warp group).
+class StoreText {
+ public:
+  /// What the kernel calls the program's things: in its order, and buffers by their names.
+  struct Called {
+    std::vector<std::string> sums, views, stagings;
+    std::map<std::string, std::string> parameters;
+  };
+  StoreText(const Program& program, generators::Printer& values, Called called)
+      : p_(program), values_(values), called_(std::move(called)) {}
+
+  void write(const Store& store, generators::Code& code);
+  /// Whether the texts so far use packs of values.
+  [[nodiscard]] bool packs() const { return packs_; }
+  /// Dimensions of the tensors that they copy to in bulk.
+  [[nodiscard]] const std::set<int>& tensors() const { return tensors_; }
+
+ private:
+  [[nodiscard]] std::string two_sums(const Store& store, const std::string& at, int more) const;
+  [[nodiscard]] std::string outputs(const Store& store, int width);
+  [[nodiscard]] std::string of_group(std::int64_t elements) const;
+  void write_by_threads(const Store& store, generators::Code& code);
+  void write_staged(const Store& store, generators::Code& code);
+
+  const Program& p_;
+  generators::Printer& values_;
+  Called called_;
+  bool packs_ = false;
+  std::set<int> tensors_;
+};
+
+}  // namespace hone::tile
