@@ -81,11 +81,23 @@ void GpuClient::stop() {
 Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest& request,
                                                   bool fresh, double deadline_s,
                                                   GateSeconds* gates) {
-  GateSeconds unused;
-  GateSeconds& spent = gates != nullptr ? *gates : unused;
   // Encoded before the wait: while one candidate is measured the next one's bytes are ready.
   const auto message = protocol::frame(protocol::to_message(request));
   if (!message) return std::unexpected(message.error());
+  return measure(*message, fresh, deadline_s, gates);
+}
+
+Result<void> GpuClient::restart() {
+  const InOrder::Place turn(turns_);
+  turn.wait();
+  stop();
+  return start();
+}
+
+Result<protocol::MeasureReply> GpuClient::measure(const protocol::Frame& message, bool fresh,
+                                                  double deadline_s, GateSeconds* gates) {
+  GateSeconds unused;
+  GateSeconds& spent = gates != nullptr ? *gates : unused;
   StopWatch waiting(spent.wait);
   const InOrder::Place turn(turns_);
   turn.wait();
@@ -111,7 +123,7 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest
   if (runner == nullptr)
     return fail(ErrorCode::kInfrastructure, "the GPU's runner cannot be started");
 
-  const auto outcome = runner->call(*message, deadline_s);
+  const auto outcome = runner->call(message, deadline_s);
   protocol::MeasureReply reply;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:
