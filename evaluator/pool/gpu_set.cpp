@@ -155,8 +155,7 @@ Result<std::size_t> GpuSet::take(std::optional<std::size_t> avoided) {
   std::erase(line_, mine);
   moved_.notify_all();
   if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
-  if (left() == 0)
-    return fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed());
+  if (left() == 0) return fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed());
   const auto chosen = fitting();
   const std::size_t gpu = *chosen;
   free_.erase(chosen);

@@ -28,7 +28,9 @@ class GpuSet {
   [[nodiscard]] static Result<std::unique_ptr<GpuSet>> open(const std::vector<int>& ordinals,
                                                             const EvaluatorOptions& options);
 
-  [[nodiscard]] const protocol::DeviceFacts& facts() const { return gpus_.front()->client->facts(); }
+  [[nodiscard]] const protocol::DeviceFacts& facts() const {
+    return gpus_.front()->client->facts();
+  }
   [[nodiscard]] std::size_t size() const { return gpus_.size(); }
 
   /// For each GPU that works: how many requests wait for it, or have it.
@@ -91,9 +93,9 @@ class GpuSet {
 
   std::mutex mutex_;  ///< of what follows
   std::condition_variable moved_;
-  std::deque<std::size_t> free_;      ///< GPUs, by index; the one that idles longest first
-  std::deque<std::uint64_t> line_;    ///< who waits, in order of coming
-  std::uint64_t next_ = 0;            ///< of the line
+  std::deque<std::size_t> free_;            ///< GPUs, by index; the one that idles longest first
+  std::deque<std::uint64_t> line_;          ///< who waits, in order of coming
+  std::uint64_t next_ = 0;                  ///< of the line
   std::map<std::string, double> first_us_;  ///< by key: what a reference takes on the first GPU
   bool cancelled_ = false;
 };

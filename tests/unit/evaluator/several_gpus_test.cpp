@@ -194,6 +194,34 @@ TEST_F(SeveralGpus, FinalStagesAreSpreadAndEachKeepsToItsGpu) {
   EXPECT_EQ(times, (std::set<int>{500, 625}));
 }
 
+TEST_F(SeveralGpus, AFinalStageThatTakesLongHoldsUpOneGpuOnly) {
+  describe("gpus 2\n");
+  options_.device_timeout_s = 300;
+  open();
+  const auto final_of = [&](const std::string& candidate) {
+    auto request = doubling_request(candidate);
+    request.stage = Stage::kFinal;
+    return evaluator_->evaluate(request);
+  };
+  std::atomic<bool> ended = false;
+  std::jthread first([&] {
+    (void)final_of("scale_hang");
+    ended = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto second = final_of("scale_quick");
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->verdict, Verdict::kOk) << second->detail;
+  EXPECT_FALSE(ended);
+  evaluator_->cancel();
+  first.join();
+  evaluator_->resume();
+  for (const GpuUse& use : evaluator_->gpus()) EXPECT_EQ(use.lost, "") << "a cancel is no failure";
+  const auto after = evaluator_->evaluate(doubling_request("scale_quick"));
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(after->verdict, Verdict::kOk) << after->detail;
+}
+
 TEST_F(SeveralGpus, OneThatFailsInTheMiddleIsLeftOut) {
   const std::string four = "gpus 4\nrun_ms 2\n";
   describe(four);
@@ -289,7 +317,8 @@ TEST_F(SeveralGpus, AListThatIsWrongSaysWhatIsRight) {
   const std::string lists =
       "several GPUs are cuda:0,2 (numbers with commas between them, each once) or cuda:all";
   EXPECT_EQ(error_of("cuda:1,0,1"), "'cuda:1,0,1' names cuda:1 twice: " + lists);
-  for (const std::string bad : {"cuda:", "cuda:0,", "cuda:,1", "cuda:0-3", "cuda:0 1", "cuda:all,0"})
+  for (const std::string bad :
+       {"cuda:", "cuda:0,", "cuda:,1", "cuda:0-3", "cuda:0 1", "cuda:all,0"})
     EXPECT_EQ(error_of(bad), "'" + bad + "' is no device: " + lists);
   EXPECT_EQ(error_of("emu:sm_90,sm_80"),
             "'emu:sm_90,sm_80' is no device: a search works on one emulated device, emu:sm_90 "
