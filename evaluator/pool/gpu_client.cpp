@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <vector>
+
 #include "evaluator/device/cuda/helper_kernels.h"
 #include "evaluator/pool/compile_own.h"
 
@@ -11,6 +14,20 @@ namespace {
 constexpr double kOpenTimeout_s = 90;  // cuInit on a node with many GPUs is slow
 constexpr double kSetupTimeout_s = 60;
 constexpr double kBenchTimeout_s = 120;
+
+/// The cubin. GPUs of one model that are opened at once wait for one compile.
+Result<std::string> helpers_for(const protocol::DeviceFacts& facts,
+                                const EvaluatorOptions& options) {
+  static std::mutex mutex;
+  static std::map<std::vector<std::string>, std::string> known;
+  const std::lock_guard lock(mutex);
+  const std::vector<std::string> key = {facts.arch, facts.driver, options.runner_path};
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  const CompileJob job{cuda::helper_source(), {}, cuda::helper_kernel_names(), facts.arch, true};
+  auto helpers = pool::compile_own(job, "the helper kernels", options, facts.driver);
+  if (!helpers) return std::unexpected(helpers.error());
+  return known[key] = std::move(helpers->cubin);
+}
 
 Error environment(std::string message) { return {ErrorCode::kEnvironment, std::move(message)}; }
 
@@ -34,11 +51,9 @@ Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorO
   if (!facts) return std::unexpected(facts.error());
   client->facts_ = *facts;
 
-  const CompileJob job{
-      cuda::helper_source(), {}, cuda::helper_kernel_names(), client->facts_.arch, true};
-  auto helpers = pool::compile_own(job, "the helper kernels", options, client->facts_.driver);
+  auto helpers = helpers_for(client->facts_, options);
   if (!helpers) return std::unexpected(helpers.error());
-  client->helpers_ = std::move(helpers->cubin);
+  client->helpers_ = std::move(*helpers);
 
   const auto ready = (*runner)->call({{"op", "setup"}, {"cubin", protocol::blob(client->helpers_)}},
                                      kSetupTimeout_s);

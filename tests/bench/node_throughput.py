@@ -8,7 +8,8 @@ Runs `hone optimize --device cuda:0,1,...` for each task and number of GPUs and 
 
   eval/s    evaluations a second of the search
   busy      share of the search in which each GPU had a candidate
-  core s    seconds of all processors for one evaluation, from the start of the command to its end
+  core s    seconds that hone and its children spent on processors for one evaluation, from the start
+            of the command to its end
   best      the best candidate's time and its speedup in the final stage, after the whole budget
   wall      seconds of the whole command
 
@@ -28,6 +29,8 @@ import sys
 import tempfile
 import time
 
+from fleet_throughput import Processors
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADER = (f"{'task':<12} {'GPUs':>4} {'eval/s':>8} {'x 1 GPU':>8} {'evaluated':>9} {'core s':>7} {'best':>12} "
           f"{'speedup':>8} {'wall':>7}  busy")
@@ -38,16 +41,16 @@ def source_of(task):
 
 
 def optimize(options, source, device, budget, database, log, result, cache):
-    """The rusage of the command and its wall time. Its result, if any, is in `result`."""
+    """How the command ended, processors' seconds by role, and its wall time."""
     command = [options.hone, "optimize", str(source), "--device", device, "--budget", budget, "--seed",
                str(options.seed), "--db", str(database), "--json", str(result), *options.more]
+    processors = Processors()
     begin = time.monotonic()
     with open(log, "w") as out:
-        hone = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT,
-                                env={**os.environ, "XDG_CACHE_HOME": str(cache)})
-        _, status, used = os.wait4(hone.pid, 0)
-        hone.returncode = os.waitstatus_to_exitcode(status)
-    return hone.returncode, used.ru_utime + used.ru_stime, time.monotonic() - begin
+        status = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT,
+                                env={**os.environ, "XDG_CACHE_HOME": str(cache)}).returncode
+    wall_s = time.monotonic() - begin
+    return status, {role: seconds for role, seconds in processors.stop().items() if role.startswith("hone")}, wall_s
 
 
 def one(options, task, gpus, known, folder):
@@ -65,7 +68,7 @@ def one(options, task, gpus, known, folder):
                                           scratch / "result.json", scratch)
         document = scratch / "result.json"
         result = json.loads(document.read_text() or "{}") if document.exists() else {}
-        row |= {"status": status, "core_s": core_s, "wall_s": wall_s, "result": result}
+        row |= {"status": status, "core_s": sum(core_s.values()), "core_s_by_role": core_s, "wall_s": wall_s, "result": result}
     return row
 
 
@@ -106,7 +109,7 @@ def main():
     if options.again or not known.exists():
         known.unlink(missing_ok=True)
         with tempfile.TemporaryDirectory() as scratch:  # a task that is none of the table's
-            status, _, seconds = optimize(options, source_of("vector_add"), f"cuda:{options.first}", "1", known,
+            status, _, seconds = optimize(options, source_of("matvec"), f"cuda:{options.first}", "1", known,
                                           folder / "ceilings.log", pathlib.Path(scratch) / "result.json", scratch)
         print(f"what the GPU reaches was measured in {seconds:.0f} s" if status == 0 else
               f"measuring what the GPU reaches ended with {status}: see {folder / 'ceilings.log'}", flush=True)

@@ -205,7 +205,7 @@ TEST_F(SeveralGpus, AFinalStageThatTakesLongHoldsUpOneGpuOnly) {
   };
   std::atomic<bool> ended = false;
   std::jthread first([&] {
-    (void)final_of("scale_hang");
+    (void)final_of("scale_takes5000");
     ended = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
