@@ -31,8 +31,7 @@ class WorkersDevices : public ::testing::Test {
   [[nodiscard]] std::vector<std::string> devices_of_worker() const {
     std::vector<std::string> names;
     for (int i = 0; i < 300 && names.empty(); ++i) {
-      const auto listed =
-          hone({"workers", "--redis", server_.url_text(), "--json", "-"}).json();
+      const auto listed = hone({"workers", "--redis", server_.url_text(), "--json", "-"}).json();
       for (const auto& worker : listed["workers"])
         for (const auto& device : worker["devices"]) names.push_back(device["name"]);
       if (names.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(200));
