@@ -1,6 +1,7 @@
 #include "evaluator/device_spec.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -30,21 +31,56 @@ std::string emulated_pool(const emulator::Profile& profile) {
   return "emu:" + profile.arch + ":" + pool_part(profile.name);
 }
 
+constexpr std::string_view kLists =
+    "several GPUs are cuda:0,2 (numbers with commas between them, each once) or cuda:all";
+constexpr std::size_t kLongestList = 1024;
+
+/// "0,2" of "cuda:0,2". Empty: it is no list of numbers.
+std::vector<int> numbers_in(std::string_view text) {
+  std::vector<int> out;
+  while (true) {
+    const auto comma = std::min(text.find(','), text.size());
+    int number = -1;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + comma, number);
+    if (code != std::errc() || end != text.data() + comma || number < 0) return {};
+    out.push_back(number);
+    if (comma == text.size()) return out;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+/// Of a text that begins with "cuda:" or is a list of emulated devices: what is wrong with it.
+Result<DeviceSpec> gpus_of_list(std::string_view text) {
+  DeviceSpec spec;
+  spec.kind = DeviceSpec::Kind::kCuda;
+  const auto list = text.substr(5);
+  if (list == "all") {
+    spec.all_gpus = true;
+    return spec;
+  }
+  std::vector<int> numbers = numbers_in(list);
+  if (numbers.empty() || numbers.size() > kLongestList)
+    return invalid(fmt::format("'{}' is no device: {}", text, kLists));
+  auto sorted = numbers;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    return invalid(fmt::format("'{}' names cuda:{} twice: {}", text, *twice, kLists));
+  spec.ordinal = numbers.front();
+  spec.others.assign(numbers.begin() + 1, numbers.end());
+  return spec;
+}
+
 }  // namespace
 
 Result<DeviceSpec> DeviceSpec::parse(std::string_view text) {
   DeviceSpec spec;
   if (text == "cuda") text = "cuda:0";
   if (text == "emu") text = "emu:sm_90";
-  if (text.starts_with("cuda:")) {
-    const auto digits = text.substr(5);
-    const auto [end, ec] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), spec.ordinal);
-    if (ec == std::errc() && end == digits.data() + digits.size() && spec.ordinal >= 0) {
-      spec.kind = Kind::kCuda;
-      return spec;
-    }
-  }
+  if (text.starts_with("cuda:")) return gpus_of_list(text);
+  if (text.starts_with("emu:") && (text.find(',') != text.npos || text == "emu:all"))
+    return invalid(
+        fmt::format("'{}' is no device: a search works on one emulated device, emu:sm_90 say; {}",
+                    text, kLists));
   std::string names;
   for (const auto& name : emulator::profile_names()) names += ", emu:" + name;
   if (text.starts_with("emu:")) {
@@ -63,9 +99,23 @@ Result<DeviceSpec> DeviceSpec::parse(std::string_view text) {
       fmt::format("'{}' is no device; known are cuda:0 (the first GPU), cuda:1, …{}", text, names));
 }
 
+Result<DeviceSpec> DeviceSpec::parse_one(std::string_view text) {
+  auto spec = parse(text);
+  if (spec && (spec->all_gpus || !spec->others.empty()))
+    return invalid(
+        fmt::format("'{}' is several GPUs, and this takes one: cuda:{}", text, spec->ordinal));
+  return spec;
+}
+
 std::string DeviceSpec::text() const {
-  return kind == Kind::kCuda ? fmt::format("cuda:{}", ordinal)
-                             : "emu:" + (profile.empty() ? arch : profile);
+  if (kind == Kind::kEmulator) return "emu:" + (profile.empty() ? arch : profile);
+  return all_gpus ? "cuda:all" : fmt::format("cuda:{}", fmt::join(ordinals(), ","));
+}
+
+std::vector<int> DeviceSpec::ordinals() const {
+  std::vector<int> out = {ordinal};
+  out.insert(out.end(), others.begin(), others.end());
+  return out;
 }
 
 bool is_gpu_arch(std::string_view text) {

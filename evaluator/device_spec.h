@@ -1,9 +1,10 @@
-// "cuda:0", "emu:sm_90" or "emu:sm_90/H100".
+// "cuda:0", "cuda:0,2", "cuda:all", "emu:sm_90" or "emu:sm_90/H100".
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "candidates/result.h"
 
@@ -12,12 +13,18 @@ namespace hone {
 struct DeviceSpec {
   enum class Kind { kCuda, kEmulator };
   Kind kind = Kind::kEmulator;
-  int ordinal = 0;      ///< kCuda
-  std::string arch;     ///< "sm_90"; for kCuda filled in when the device is opened
-  std::string profile;  ///< kEmulator: "sm_90", "sm_90/H100"
+  int ordinal = 0;          ///< kCuda; of several GPUs the first
+  std::vector<int> others;  ///< kCuda: further GPUs, on which the same search works
+  bool all_gpus = false;    ///< kCuda: "cuda:all", which with_gpus_named() makes a list of
+  std::string arch;         ///< "sm_90"; for kCuda filled in when the device is opened
+  std::string profile;      ///< kEmulator: "sm_90", "sm_90/H100"
 
+  /// Errors: kInvalidInput, with what there is; of a list, with what is wrong with it.
   [[nodiscard]] static Result<DeviceSpec> parse(std::string_view text);
-  [[nodiscard]] std::string text() const;  ///< "cuda:0", "emu:sm_90/H100"
+  /// The same for what works on one device; a list is an error.
+  [[nodiscard]] static Result<DeviceSpec> parse_one(std::string_view text);
+  [[nodiscard]] std::string text() const;           ///< "cuda:0", "cuda:0,2", "emu:sm_90/H100"
+  [[nodiscard]] std::vector<int> ordinals() const;  ///< kCuda: of all GPUs
   [[nodiscard]] bool modelled() const { return kind == Kind::kEmulator; }
 };
 

@@ -9,7 +9,9 @@
 #include "evaluator/compile/nvrtc.h"
 #include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/evaluator_impl.h"
-#include "evaluator/pool/gpu_client.h"
+#include "evaluator/pool/gpu_set.h"
+#include "evaluator/pool/placement.h"
+#include "evaluator/pool/runner_policy.h"
 
 namespace hone {
 namespace {
@@ -47,10 +49,12 @@ Result<std::unique_ptr<Evaluator>> Evaluator::open(const DeviceSpec& device,
                                                    const EvaluatorOptions& options) {
   const auto& nvrtc = compile::Nvrtc::get();
   if (!nvrtc) return std::unexpected(nvrtc.error());
-  DeviceSpec spec = device;
+  auto named = with_gpus_named(device, options);
+  if (!named) return std::unexpected(named.error());
+  DeviceSpec spec = std::move(*named);
   DeviceInfo info;
   LaunchLimits limits;
-  std::unique_ptr<GpuClient> gpu;
+  std::unique_ptr<GpuSet> gpu;
   EvaluatorOptions resolved = options;
   if (spec.kind == DeviceSpec::Kind::kEmulator) {
     if (resolved.profile == nullptr) {
@@ -71,7 +75,8 @@ Result<std::unique_ptr<Evaluator>> Evaluator::open(const DeviceSpec& device,
     limits.shared_per_block = profile->shared_per_block;
     limits.registers_per_block = profile->registers_per_sm;
   } else {
-    auto opened = GpuClient::open(spec.ordinal, options);
+    if (resolved.placement.by_gpu.empty()) resolved.placement = placement_of(spec, options);
+    auto opened = GpuSet::open(spec.ordinals(), resolved);
     if (!opened) return std::unexpected(opened.error());
     gpu = std::move(*opened);
     const auto& facts = gpu->facts();
@@ -89,6 +94,42 @@ Result<std::unique_ptr<Evaluator>> Evaluator::open(const DeviceSpec& device,
   info.toolchain = nvrtc->text();
   info.sandbox = to_string(options.sandbox);
   return std::make_unique<EvaluatorImpl>(spec, resolved, std::move(info), limits, std::move(gpu));
+}
+
+Result<DeviceSpec> with_gpus_named(const DeviceSpec& device, const EvaluatorOptions& options) {
+  if (device.kind != DeviceSpec::Kind::kCuda || (!device.all_gpus && device.others.empty()))
+    return device;
+  const auto there = pool::gpu_addresses(options);
+  if (!there) return std::unexpected(there.error());
+  const auto count = static_cast<int>(there->size());
+  DeviceSpec named = device;
+  if (device.all_gpus) {
+    if (count == 0)
+      return fail(ErrorCode::kEnvironment,
+                  "cuda:all: no GPU is there; `hone doctor` says why, and --device emu:sm_90 is an "
+                  "emulated one");
+    named.all_gpus = false;
+    for (int i = 1; i < count; ++i) named.others.push_back(i);
+    return named;
+  }
+  for (const int ordinal : named.ordinals()) {
+    if (ordinal < count) continue;
+    return fail(ErrorCode::kEnvironment,
+                fmt::format("there is no cuda:{}: {}", ordinal,
+                            count == 0   ? std::string("no GPU is visible")
+                            : count == 1 ? std::string("the only GPU is cuda:0")
+                                         : fmt::format("the GPUs are cuda:0 to cuda:{}, together "
+                                                       "cuda:all (see CUDA_VISIBLE_DEVICES)",
+                                                       count - 1)));
+  }
+  return named;
+}
+
+Placement placement_of(const DeviceSpec& device, const EvaluatorOptions& options) {
+  if (device.kind != DeviceSpec::Kind::kCuda || device.others.empty()) return {};
+  const auto addresses = pool::gpu_addresses(options);
+  if (!addresses) return {};
+  return pool::placed_beside(device.ordinals(), *addresses, options.sysfs, pool::allowed_cores());
 }
 
 std::string default_compile_cache() { return pool::CompileCache::default_folder(); }

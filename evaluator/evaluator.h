@@ -1,5 +1,6 @@
 // The evaluator's front door: compile, check and time candidates in child processes.
-// The engine owns one Evaluator per device and may call it from several threads.
+// The engine owns one Evaluator per device, or for several GPUs of one model, and may call it from
+// several threads.
 #pragma once
 
 #include <atomic>
@@ -24,6 +25,12 @@ namespace emulator {
 struct ProfileFile;
 }
 
+/// The cores that children run on: the runner of a GPU on the GPU's own, every other child on those
+/// of one of the GPUs, in turn. evaluator/pool/placement.h has the rule.
+struct Placement {
+  std::map<int, std::vector<int>> by_gpu;  ///< by ordinal; empty: any core
+};
+
 struct EvaluatorOptions {
   int compile_processes = 0;  ///< 0: one per core, at most 16
   int check_processes = 0;    ///< emulator runners; 0: one per core, at most 16
@@ -47,6 +54,8 @@ struct EvaluatorOptions {
   bool tell_missing_layers = true;
   /// Of an emulated device; null: the built-in one that its DeviceSpec names.
   std::shared_ptr<const emulator::ProfileFile> profile;
+  Placement placement;         ///< of the children; empty: any core
+  std::string sysfs = "/sys";  ///< where the system describes its devices, for placement_of()
 };
 
 /// For EvaluatorOptions: $XDG_CACHE_HOME/hone/compile, or ~/.cache/hone/compile.
@@ -62,6 +71,14 @@ struct DeviceInfo {
   std::int64_t memory_bytes = 0;  // [B]
   Ceilings ceilings;
   std::string sandbox;  ///< how its children are confined: "strict", "best-effort", "off"
+};
+
+/// What one of an evaluator's GPUs has done.
+struct GpuUse {
+  int ordinal = 0;
+  std::int64_t measured = 0;  ///< requests
+  double busy_s = 0;          // with one
+  std::string lost;           ///< why it is left out by now; empty: it works
 };
 
 /// One size at which a candidate is compared with the reference.
@@ -117,9 +134,19 @@ struct EvaluationRequest {
   std::uint64_t places = 0;
 };
 
+/// "cuda:all" as the list of all GPUs that there are; any other device as it is. Errors:
+/// kEnvironment: there is no GPU, or not one of a list's.
+[[nodiscard]] Result<DeviceSpec> with_gpus_named(const DeviceSpec& device,
+                                                 const EvaluatorOptions& options);
+
+/// For the children of a search on several GPUs. Empty for any other device, and on a machine with
+/// one memory node.
+[[nodiscard]] Placement placement_of(const DeviceSpec& device, const EvaluatorOptions& options);
+
 class Evaluator {
  public:
-  /// Errors: kEnvironment (no driver, no NVRTC, no such device: says what to install).
+  /// Errors: kEnvironment (no driver, no NVRTC, no such device: says what to install); those of
+  /// with_gpus_named(); kInvalidInput for GPUs of different models.
   [[nodiscard]] static Result<std::unique_ptr<Evaluator>> open(
       const DeviceSpec& device, const EvaluatorOptions& options = {});
   virtual ~Evaluator() = default;
@@ -140,6 +167,9 @@ class Evaluator {
   [[nodiscard]] virtual Result<Ceilings> measure_ceilings() = 0;
   /// Takes better ceilings than those known at the start. Not while it evaluates.
   virtual void use_ceilings(const Ceilings& ceilings) = 0;
+
+  /// Of a real device: its GPUs, on which different evaluations are measured at once. Thread-safe.
+  [[nodiscard]] virtual std::vector<GpuUse> gpus() { return {}; }
 
   /// Makes evaluations in flight return soon (Ctrl-C). Thread-safe.
   virtual void cancel() = 0;

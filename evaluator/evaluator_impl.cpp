@@ -17,7 +17,8 @@
 #include "evaluator/compile/nvrtc.h"
 #include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/final_runners.h"
-#include "evaluator/pool/gpu_client.h"
+#include "evaluator/pool/gpu_set.h"
+#include "evaluator/pool/placement.h"
 #include "evaluator/timing/statistics.h"
 #include "evaluator/trace.h"
 #include "evaluator/verdicts.h"
@@ -30,8 +31,9 @@ using protocol::EmulateReply;
 using protocol::Runnable;
 using Clock = std::chrono::steady_clock;
 
-/// Cores that compile runners leave to the GPU's runner and to the search.
+/// Cores that compile runners leave to a GPU's runner and to the search.
 constexpr int kSparedForTheGpu = 2;
+constexpr int kMostPerGpu = 16;      // compile runners, and emulator runners
 constexpr int kMostFinalChecks = 8;  // emulator runners of one final stage
 /// An admission on a GPU may look so long [s] for what the timed size reads.
 constexpr double kSampledReads_s = 2;
@@ -89,25 +91,24 @@ bool beyond_the_emulator(const EmulateReply& reply) {
          (reply.verdict == Verdict::kTimeout && reply.reference_failed);
 }
 
-int per_core(int wanted, int spared) {
+int EvaluatorImpl::per_core(int wanted, int spared) const {
   if (wanted > 0) return wanted;
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  return std::clamp(cores > 4 * spared ? cores - spared : cores, 1, 16);
+  const int gpus = gpu_ ? static_cast<int>(gpu_->size()) : 1;
+  spared *= gpus;
+  return std::clamp(cores_ > 4 * spared ? cores_ - spared : cores_, 1, kMostPerGpu * gpus);
 }
 
 int EvaluatorImpl::check_threads() const {
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  return std::clamp(cores / per_core(options_.check_processes), 1, 16);
+  return std::clamp(cores_ / per_core(options_.check_processes), 1, 16);
 }
 
 int EvaluatorImpl::final_check_processes() const {
   if (options_.final_check_processes > 0) return options_.final_check_processes;
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  return gpu_ ? std::clamp(cores / 2, 1, kMostFinalChecks) : 1;
+  return gpu_ ? std::clamp(cores_ / 2, 1, kMostFinalChecks) : 1;
 }
 
 EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options, DeviceInfo info,
-                             LaunchLimits limits, std::unique_ptr<GpuClient> gpu)
+                             LaunchLimits limits, std::unique_ptr<GpuSet> gpu)
     : device_(std::move(device)),
       options_(with_gpu(options, gpu != nullptr)),
       toolchain_(compile::Nvrtc::get() ? compile::toolchain_identity(compile::Nvrtc::get()->path)
@@ -116,11 +117,13 @@ EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options,
       info_(std::move(info)),
       limits_(limits),
       cache_(options.compile_cache),
-      compilers_("compile", per_core(options_.compile_processes, gpu ? kSparedForTheGpu : 0),
+      cores_(pool::count_cores(options_.placement)),
+      gpu_(std::move(gpu)),
+      compilers_("compile", per_core(options_.compile_processes, gpu_ ? kSparedForTheGpu : 0),
                  options_),
       emulators_("emulate", per_core(options_.check_processes), options_),
-      gpu_(std::move(gpu)),
-      final_checks_(std::max(final_check_processes(), per_core(0, gpu_ ? kSparedForTheGpu : 0))) {}
+      final_checks_(std::max(final_check_processes(), per_core(0, gpu_ ? kSparedForTheGpu : 0))),
+      finals_(gpu_ ? gpu_->size() : 1) {}
 
 EvaluatorImpl::~EvaluatorImpl() = default;
 
@@ -312,15 +315,16 @@ Roof EvaluatorImpl::roof(const EvaluationRequest& request, const std::string& re
 }
 
 void EvaluatorImpl::set_roof(Measurement& m, const EvaluationRequest& request,
-                             const std::string& reference_key) {
-  const Roof over = roof(request, reference_key, m.time_us);
-  m.roof_fraction = m.time_us > 0 ? over.time_us / m.time_us : 0;
+                             const std::string& reference_key, double to_first) {
+  const double time_us = to_first * m.time_us;
+  const Roof over = roof(request, reference_key, time_us);
+  m.roof_fraction = time_us > 0 ? over.time_us / time_us : 0;
   if (!m.modelled && over.time_us > 0) m.bound = over.memory_bound ? "dram" : "compute";
 }
 
 void EvaluatorImpl::set_measured(Evaluation& evaluation, const protocol::MeasureReply& reply,
-                                 const EvaluationRequest& request,
-                                 const std::string& reference_key) {
+                                 const EvaluationRequest& request, const std::string& reference_key,
+                                 double to_first) {
   auto& m = evaluation.measurement;
   m.time_us = reply.time_us;
   m.reference_time_us = reply.reference_time_us;
@@ -334,7 +338,7 @@ void EvaluatorImpl::set_measured(Evaluation& evaluation, const protocol::Measure
   m.outliers = reply.outliers;
   m.discarded = reply.discarded;
   m.clock_mhz = reply.clock_mhz;
-  set_roof(m, request, reference_key);
+  set_roof(m, request, reference_key, to_first);
 }
 
 std::set<std::string> EvaluatorImpl::sampled_reads(const Case& timed) {
@@ -387,9 +391,10 @@ bool EvaluatorImpl::settle_floor(const std::string& reference_key, bool wait) {
 }
 
 void EvaluatorImpl::raise_alarm(Evaluation& evaluation, const EvaluationRequest& request,
-                                const std::string& reference_key) {
-  settle_floor(reference_key, request.stage == Stage::kFinal ||
-                                  may_be_impossible(reference_key, evaluation.measurement.time_us));
+                                const std::string& reference_key, double to_first) {
+  const double time_us = to_first * evaluation.measurement.time_us;
+  settle_floor(reference_key,
+               request.stage == Stage::kFinal || may_be_impossible(reference_key, time_us));
   Floor floor;
   {
     const std::lock_guard lock(mutex_);
@@ -397,13 +402,14 @@ void EvaluatorImpl::raise_alarm(Evaluation& evaluation, const EvaluationRequest&
       floor = known->second;
   }
   const auto& m = evaluation.measurement;
-  if (evaluation.verdict != Verdict::kOk || !is_impossible(m.time_us, floor, info_.ceilings))
-    return;
+  if (evaluation.verdict != Verdict::kOk || !is_impossible(time_us, floor, info_.ceilings)) return;
   evaluation.verdict = Verdict::kTampering;
   evaluation.faster_than_roof = true;
   evaluation.detail = fmt::format("faster than the roof: {:.2f} us{}, but {}", m.time_us,
                                   m.modelled ? " (modelled)" : "", floor.why);
 }
+
+std::vector<GpuUse> EvaluatorImpl::gpus() { return gpu_ ? gpu_->uses() : std::vector<GpuUse>{}; }
 
 Result<Ceilings> EvaluatorImpl::measure_ceilings() {
   if (!gpu_) return info_.ceilings;
@@ -510,7 +516,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     if (!read_whole.empty())
       reads =
           std::async(std::launch::async, [this, timed_case] { return sampled_reads(timed_case); });
-    const auto reply = gpu_->measure(measure, false, 60 + 4 * options_.device_timeout_s);
+    const auto reply = gpu_->admit(measure, 60 + 4 * options_.device_timeout_s);
     if (!reply) return std::unexpected(reply.error());
     if (reply->verdict != Verdict::kOk)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
@@ -519,10 +525,6 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     m.time_us = m.reference_time_us = reply->time_us;
     m.speedup = m.ci95_low = m.ci95_high = 1;
     m.samples_us = m.reference_samples_us = reply->samples_us;
-    {
-      std::lock_guard lock(mutex_);
-      reference_samples_[timed->key] = reply->samples_us;
-    }
     if (!reads.valid()) {
       set_floor(request, timed->key, read_whole, m.time_us);
     } else {

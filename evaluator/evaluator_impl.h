@@ -24,11 +24,8 @@
 
 namespace hone {
 
-/// The real GPU, behind its measure runner. Null on the emulator.
-class GpuClient;
-
-/// Processes or threads: 0: one per core, at most 16, `spared` fewer where there are cores enough.
-[[nodiscard]] int per_core(int wanted, int spared = 0);
+/// The real GPUs, behind their measure runners. Null on the emulator.
+class GpuSet;
 
 /// The emulator could not judge: an instruction it lacks, or a reference too long for it. On a real
 /// GPU the device's own check follows.
@@ -47,7 +44,7 @@ struct Effort {
 class EvaluatorImpl final : public Evaluator {
  public:
   EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options, DeviceInfo info,
-                LaunchLimits limits, std::unique_ptr<GpuClient> gpu);
+                LaunchLimits limits, std::unique_ptr<GpuSet> gpu);
   ~EvaluatorImpl() override;
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
@@ -57,6 +54,7 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<Ceilings> measure_ceilings() override;
   void use_ceilings(const Ceilings& ceilings) override { info_.ceilings = ceilings; }
   [[nodiscard]] Result<SanitizeResult> sanitize(const SanitizeRequest& request);
+  [[nodiscard]] std::vector<GpuUse> gpus() override;
   void cancel() override;
   void resume() override;
 
@@ -120,20 +118,22 @@ class EvaluatorImpl final : public Evaluator {
   bool settle_floor(const std::string& reference_key, bool wait);
   /// Is this time too short, if all that may be read whole is?
   [[nodiscard]] bool may_be_impossible(const std::string& reference_key, double time_us);
-  /// Turns a time that nothing honest explains into a verdict.
+  /// Turns a time that nothing honest explains into a verdict. `to_first`: times a time of the
+  /// evaluation: on the first GPU, whose ceilings are known.
   void raise_alarm(Evaluation& evaluation, const EvaluationRequest& request,
-                   const std::string& reference_key);
+                   const std::string& reference_key, double to_first = 1);
   void set_modelled(Evaluation& evaluation, const protocol::EmulateReply& reply,
                     const protocol::EmulateReply& reference, const EvaluationRequest& request,
                     const std::string& reference_key);
 
   void set_measured(Evaluation& evaluation, const protocol::MeasureReply& reply,
-                    const EvaluationRequest& request, const std::string& reference_key);
+                    const EvaluationRequest& request, const std::string& reference_key,
+                    double to_first = 1);
   /// Over a program that takes so long: the floor, or the arithmetic, where that is not beaten.
   [[nodiscard]] Roof roof(const EvaluationRequest& request, const std::string& reference_key,
                           double time_us);
   void set_roof(Measurement& measurement, const EvaluationRequest& request,
-                const std::string& reference_key);
+                const std::string& reference_key, double to_first = 1);
 
   /// False where asking the time model takes more than measuring, as it went until now. Otherwise
   /// end_screening() follows, with what it took.
@@ -141,6 +141,9 @@ class EvaluatorImpl final : public Evaluator {
   void end_screening(double seconds);
   void note_measured(double seconds);
 
+  /// Processes or threads: 0: one per core, at most 16 for each GPU, `spared` for each GPU fewer
+  /// where there are cores enough.
+  [[nodiscard]] int per_core(int wanted, int spared = 0) const;
   /// Of one emulator runner: as many as leave every runner its own cores.
   [[nodiscard]] int check_threads() const;
 
@@ -151,11 +154,12 @@ class EvaluatorImpl final : public Evaluator {
   DeviceInfo info_;
   const LaunchLimits limits_;
   pool::CompileCache cache_;
+  const int cores_;  ///< that its processes may run on
+  std::unique_ptr<GpuSet> gpu_;
   pool::RunnerPool compilers_;
   pool::RunnerPool emulators_;
-  std::unique_ptr<GpuClient> gpu_;
   Seats final_checks_;  ///< that run at once, of all final stages: those of the first go first
-  InOrder finals_;      ///< the best finalist is timed first, whoever is compiled first
+  InOrder finals_;  ///< the best finalists are timed first, one a GPU, whoever is compiled first
 
   std::mutex mutex_;  ///< of what follows
   std::set<FinalRunners*> final_runners_;
@@ -170,9 +174,8 @@ class EvaluatorImpl final : public Evaluator {
     void add(double s) { seconds += s, ++count; }
     [[nodiscard]] double value() const { return count > 0 ? seconds / count : 0; }
   };
-  Mean screened_, measured_;                                      ///< of the quick stage
-  int screening_ = 0;                                             ///< now
-  std::map<std::string, std::vector<double>> reference_samples_;  ///< measured [us], likewise
+  Mean screened_, measured_;  ///< of the quick stage
+  int screening_ = 0;         ///< now
   /// What set_floor() is given once it is known which inputs are read whole.
   struct LateFloor {
     std::shared_future<std::set<std::string>> reads;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <thread>
 
 #include "evaluator/evaluator_impl.h"
 
@@ -48,8 +47,7 @@ struct EvaluatorImpl::FinalRunners {
  private:
   /// What a GPU runs is compiled well, for several check sizes: a large kernel takes a second each.
   static int compilers(const EvaluatorImpl& evaluator) {
-    const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-    return evaluator.gpu_ ? std::clamp(cores / 2, 1, 6) : 1;
+    return evaluator.gpu_ ? std::clamp(evaluator.cores_ / 2, 1, 6) : 1;
   }
   static std::uint64_t next_serial() {
     static std::atomic<std::uint64_t> last = 0;

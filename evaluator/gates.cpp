@@ -14,8 +14,7 @@
 #include "evaluator/check/outside.h"
 #include "evaluator/evaluator_impl.h"
 #include "evaluator/final_runners.h"
-#include "evaluator/pool/gpu_client.h"
-#include "evaluator/timing/statistics.h"
+#include "evaluator/pool/gpu_set.h"
 #include "evaluator/trace.h"
 #include "evaluator/verdicts.h"
 
@@ -149,6 +148,7 @@ class EvaluatorImpl::Gates {
   std::vector<Case> checks_;          ///< for the emulator
   std::vector<Case> checks_for_gpu_;  ///< none in the quick stage, but where the emulator cannot
   std::set<InputSet> other_inputs_;   ///< that say something
+  double to_first_ = 1;               ///< see raise_alarm()
 };
 
 bool EvaluatorImpl::Gates::stop_at(Evaluation verdict) {
@@ -425,19 +425,15 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   measure.seed = request_.seed;
   measure.timeout_s = e_.options_.device_timeout_s;
   measure.timing_s = e_.options_.final_timing_s;
-  {
-    const std::lock_guard lock(e_.mutex_);
-    const auto known = e_.reference_samples_.find(timed_.reference.key);
-    if (known != e_.reference_samples_.end()) measure.reference_samples_us = known->second;
-  }
-  const double reference_s = timing::median(measure.reference_samples_us) * 1e-6;
+  const double reference_s = e_.gpu_->reference_us(timed_.reference.key) * 1e-6;
   // The limits of four launches, of runs in double, and of all that a final stage runs.
   const double deadline_s = 60 + (measure.timed.precise ? 6 : 4) * e_.options_.device_timeout_s +
                             (measure.final_stage ? kFinalRuns * reference_s : 0);
   if (place_) place_->wait();
   const double before_s = evaluation_.gates.measure;
-  const auto reply = e_.gpu_->measure(measure, measure.final_stage, deadline_s, &evaluation_.gates);
-  if (!reply) return std::unexpected(reply.error());
+  const auto measured = e_.gpu_->measure(measure, deadline_s, &evaluation_.gates);
+  if (!measured) return std::unexpected(measured.error());
+  const protocol::MeasureReply* const reply = &measured->reply;
   if (!measure.final_stage) e_.note_measured(evaluation_.gates.measure - before_s);
   if (reply->reference_failed)
     return infrastructure("the reference failed on the GPU: " + reply->detail);
@@ -446,14 +442,11 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   evaluation_.max_rel_error = std::max(evaluation_.max_rel_error, reply->max_rel_error);
   same_bits_ = same_bits_ && reply->same_bits;
   if (reply->verdict != Verdict::kOk) return false;
-  if (request_.stage == Stage::kQuick) {
-    const std::lock_guard lock(e_.mutex_);  // a runner that replaced another may have found others
-    e_.reference_samples_[timed_.reference.key] = reply->reference_samples_us;
-  }
   for (const std::string& line : reply->said)
     evaluation_.note += (evaluation_.note.empty() ? "" : "; ") + line;
-  e_.set_measured(evaluation_, *reply, request_, timed_.reference.key);
-  const double alone_us = timing::median(measure.reference_samples_us);
+  to_first_ = measured->to_first;
+  e_.set_measured(evaluation_, *reply, request_, timed_.reference.key, to_first_);
+  const double alone_us = measured->alone_us;
   if (measure.final_stage && alone_us > 0 && reply->reference_time_us > kDrift * alone_us) {
     evaluation_.note += fmt::format(
         "{}the reference took {:.0f} % longer beside this candidate than alone",
@@ -492,7 +485,7 @@ Result<Evaluation> EvaluatorImpl::Gates::run() {
     if (e_.gpu_) go = pass(go, [&] { return measure(); });
   }
   if (!go) return std::unexpected(go.error());
-  if (*go) e_.raise_alarm(evaluation_, request_, timed_.reference.key);
+  if (*go) e_.raise_alarm(evaluation_, request_, timed_.reference.key, to_first_);
   if (evaluation_.verdict == Verdict::kWrongResult && request_.math == MathLevel::kExact)
     evaluation_.detail += "; under math 'exact' floats must be the same to the bit";
   evaluation_.math = held_to();

@@ -47,6 +47,7 @@ std::string encode(const Policy& p) {
                                {"open_files", p.open_files},
                                {"cpu_s", p.cpu_s},
                                {"niceness", p.niceness},
+                               {"cores", p.cores},
                                {"wall_s", p.wall_s},
                                {"output", p.output},
                                {"inherit_stderr", p.inherit_stderr}};
@@ -76,6 +77,7 @@ Result<Policy> decode_policy(std::string_view bytes) {
     json.at("open_files").get_to(p.open_files);
     json.at("cpu_s").get_to(p.cpu_s);
     json.at("niceness").get_to(p.niceness);
+    json.at("cores").get_to(p.cores);
     json.at("wall_s").get_to(p.wall_s);
     json.at("output").get_to(p.output);
     json.at("inherit_stderr").get_to(p.inherit_stderr);

@@ -77,6 +77,7 @@ struct Policy {
   std::uint64_t open_files = 1024;
   std::uint64_t cpu_s = 0;         ///< CPU time of one process, all threads; 0: no limit [s]
   int niceness = 0;                ///< added to the parent's: 0 to 19
+  std::vector<int> cores;          ///< that it may run on; empty: as its parent
   double wall_s = 0;               ///< of the whole child; 0: no limit [s]
   std::uint64_t output = 1 << 26;  ///< stderr beyond this ends the child [B]
   bool inherit_stderr = false;     ///< false: kept apart, see Child::stderr_tail

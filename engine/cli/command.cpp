@@ -122,10 +122,12 @@ void add_json_option(CLI::App& app, Common& common) {
 void warn_on_stderr(const std::string& line) { fmt::print(stderr, "hone: {}\n", line); }
 
 void DeviceOptions::add_to(CLI::App& app, const std::string& otherwise) {
-  app.add_option("--device", device,
-                 "cuda:N, a GPU of this machine; or emu:sm_XX or emu:sm_XX/NAME, an emulated one, "
-                 "of which every number is modelled; default: " +
-                     otherwise)
+  app.add_option(
+         "--device", device,
+         "cuda:N, a GPU of this machine; cuda:0,2 or cuda:all, several GPUs of one model, on "
+         "which one search works; or emu:sm_XX or emu:sm_XX/NAME, an emulated one, of which "
+         "every number is modelled; default: " +
+             otherwise)
       ->type_name("DEVICE");
   app.add_option(
          "--profile", profile,
@@ -180,8 +182,10 @@ Result<std::shared_ptr<const emulator::ProfileFile>> read_profile(const std::str
 }  // namespace
 
 std::unique_ptr<Rewriting> open_rewriting(sandbox::Mode sandbox, MissingLayers layers,
-                                          std::function<void(const std::string&)> warn) {
+                                          std::function<void(const std::string&)> warn,
+                                          const Placement& placement) {
   RemoteRewritingOptions options;
+  options.placement = placement;
   options.sandbox = sandbox;
   options.tell_missing_layers = layers == MissingLayers::kTold;
   options.warn = std::move(warn);
@@ -217,10 +221,15 @@ Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task, M
   const auto open = [&](std::string_view text) -> Result<OpenDevice> {
     auto spec = DeviceSpec::parse(text);
     if (!spec) return std::unexpected(spec.error());
+    spec = with_gpus_named(*spec, evaluator_options);
+    if (!spec) return std::unexpected(spec.error());
+    evaluator_options.placement = placement_of(*spec, evaluator_options);
     auto evaluator = Evaluator::open(*spec, evaluator_options);
     if (!evaluator) return std::unexpected(evaluator.error());
     spec->arch = (*evaluator)->info().arch;
-    return OpenDevice{*spec, std::move(*evaluator), open_rewriting(options.sandbox, layers)};
+    return OpenDevice{
+        *spec, std::move(*evaluator),
+        open_rewriting(options.sandbox, layers, warn_on_stderr, evaluator_options.placement)};
   };
   if (!device.empty()) return open(device);
   // A machine with an NVIDIA device node is a GPU node: its errors must not be hidden.

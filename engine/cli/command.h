@@ -107,7 +107,7 @@ struct OpenDevice {
 [[nodiscard]] std::unique_ptr<Rewriting> open_rewriting(
     sandbox::Mode sandbox = sandbox::Mode::kBestEffort,
     MissingLayers layers = MissingLayers::kUntold,
-    std::function<void(const std::string&)> warn = warn_on_stderr);
+    std::function<void(const std::string&)> warn = warn_on_stderr, const Placement& placement = {});
 /// For evaluations of `task`: its children see the files that it names, and `more_files`.
 [[nodiscard]] Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task,
                                              MissingLayers layers,

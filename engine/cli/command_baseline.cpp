@@ -109,7 +109,7 @@ Result<std::vector<Line>> measure(const Options& options, const std::vector<Task
     if (!product) fmt::print(stderr, "hone: left out: {}\n", product.error().message);
   }
   if (products.empty()) return invalid("none of these tasks is a matrix product for cuBLAS");
-  const auto spec = DeviceSpec::parse(options.device);
+  const auto spec = DeviceSpec::parse_one(options.device);
   if (!spec) return std::unexpected(spec.error());
   EvaluatorOptions evaluator;
   evaluator.sandbox = options.sandbox;
@@ -136,7 +136,7 @@ Result<std::vector<Line>> measure(const Options& options, const std::vector<Task
 
 int run(const Options& options) {
   const Common& common = options.common;
-  const auto spec = DeviceSpec::parse(options.device);
+  const auto spec = DeviceSpec::parse_one(options.device);
   if (!spec) return common.fail(spec.error());
   if (spec->modelled()) {
     return common.fail({ErrorCode::kInvalidInput,

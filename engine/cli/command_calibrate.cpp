@@ -75,7 +75,7 @@ int run(const Options& o) {
   if (o.common.json_on_stdout() && o.output == "-")
     return o.common.fail({ErrorCode::kInvalidInput, "--json and -o cannot both be '-'"});
   if (!o.training.databases.empty()) return learn(o);
-  const auto spec = DeviceSpec::parse(o.device);
+  const auto spec = DeviceSpec::parse_one(o.device);
   if (!spec) return o.common.fail(spec.error());
   if (spec->modelled()) {
     return o.common.fail({ErrorCode::kInvalidInput,

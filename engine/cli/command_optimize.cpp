@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -28,6 +29,18 @@ struct Options {
   std::string ranking_model;  ///< a file; empty: the built-in one
   bool quiet = false;
 };
+
+std::string busy_text(const Pace& pace) {
+  if (pace.gpus.size() < 2)
+    return fmt::format(", the GPU had one {:.0f} % of the time", 100 * pace.gpu_busy());
+  std::string each;
+  for (const GpuUse& gpu : pace.gpus)
+    each += fmt::format(
+        "{}cuda:{} {}", each.empty() ? "" : ", ", gpu.ordinal,
+        gpu.lost.empty() ? fmt::format("{:.0f} %", 100 * gpu.busy_s / std::max(1e-9, pace.search_s))
+                         : "failed");
+  return fmt::format(", the GPUs had one {:.0f} % of the time ({})", 100 * pace.gpu_busy(), each);
+}
 
 void print_outcome(const Options& options, const Task& task, const SearchOutcome& outcome,
                    const std::vector<BaselineTime>& baselines, const DeviceSpec& device) {
@@ -71,9 +84,7 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
       outcome.elapsed_s, outcome.stop_reason == StopReason::kInterrupted ? "" : "stopped by ",
       to_string(outcome.stop_reason));
   fmt::print(out, "{:.1f} evaluations/s{}\n", outcome.pace.per_second(),
-             modelled ? ""
-                      : fmt::format(", the GPU had one {:.0f} % of the time",
-                                    100 * outcome.pace.gpu_busy()));
+             modelled ? "" : busy_text(outcome.pace));
   if (const results::ModelUse& use = outcome.llm; use.used) {
     fmt::print(out, "language model: {}\n", results::model_use_text(use));
     for (const auto& [reason, count] : use.refusals)

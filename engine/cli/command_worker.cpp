@@ -42,41 +42,41 @@ struct Device {
   std::unique_ptr<Evaluator> evaluator;
 };
 
-/// "cuda:all": every GPU there is.
+/// Several GPUs are as many devices, of which the coordinator knows each.
 Result<std::vector<Device>> open_devices(const Options& options, const Log& log) {
   EvaluatorOptions evaluator_options;
   evaluator_options.sandbox = options.sandbox;
   evaluator_options.warn = warn_in(log);
   evaluator_options.compile_cache = default_compile_cache();
   std::vector<Device> devices;
-  const auto open = [&](const std::string& text) -> Result<void> {
-    auto spec = DeviceSpec::parse(text);
-    if (!spec) return std::unexpected(spec.error());
-    auto evaluator = Evaluator::open(*spec, evaluator_options);
+  const auto open = [&](DeviceSpec spec) -> Result<void> {
+    auto evaluator = Evaluator::open(spec, evaluator_options);
     if (!evaluator) return std::unexpected(evaluator.error());
-    spec->arch = (*evaluator)->info().arch;
-    devices.push_back({*spec, std::move(*evaluator)});
+    spec.arch = (*evaluator)->info().arch;
+    devices.push_back({spec, std::move(*evaluator)});
     return {};
   };
-  if (options.device != "cuda:all") {
-    if (const auto opened = open(options.device); !opened) return std::unexpected(opened.error());
+  const auto given = DeviceSpec::parse(options.device);
+  if (!given) return std::unexpected(given.error());
+  const auto named = with_gpus_named(*given, evaluator_options);
+  if (!named) return std::unexpected(named.error());
+  if (named->modelled()) {
+    if (const auto opened = open(*named); !opened) return std::unexpected(opened.error());
     return devices;
   }
-  const auto there = std::ranges::count_if(diagnose(evaluator_options), [](const DoctorItem& item) {
-    return item.present && item.name.starts_with("GPU ");
-  });
-  if (there == 0)
-    return fail(ErrorCode::kEnvironment,
-                "no GPU is there; --device emu:sm_90 makes a worker for the emulated one");
+  const std::vector<int> gpus = named->ordinals();
   // Each GPU has its compile runners: together as many as there are cores.
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  if (there > 1) {
-    evaluator_options.compile_processes = std::max(1, cores / static_cast<int>(there));
+  if (gpus.size() > 1) {
+    evaluator_options.compile_processes = std::max(1, cores / static_cast<int>(gpus.size()));
     evaluator_options.check_processes = evaluator_options.compile_processes;
   }
-  for (int i = 0; i < there; ++i)
-    if (const auto opened = open(fmt::format("cuda:{}", i)); !opened)
-      return std::unexpected(opened.error());
+  for (const int gpu : gpus) {
+    DeviceSpec one;
+    one.kind = DeviceSpec::Kind::kCuda;
+    one.ordinal = gpu;
+    if (const auto opened = open(one); !opened) return std::unexpected(opened.error());
+  }
   return devices;
 }
 
@@ -132,10 +132,9 @@ Registration add_worker(CLI::App& root) {
       "worker", "Evaluate for a coordinator on this machine's devices; SIGTERM drains it");
   options->redis.add_to(*app);
   options->daemon.add_to(*app);
-  app->add_option(
-         "--device", options->device,
-         "What to evaluate on: cuda:all, every GPU of this machine, cuda:N, or emu:sm_XX, an "
-         "emulated device")
+  app->add_option("--device", options->device,
+                  "What to evaluate on: cuda:all, every GPU of this machine, cuda:N, cuda:0,2, or "
+                  "emu:sm_XX, an emulated device")
       ->type_name("DEVICE")
       ->capture_default_str();
   add_sandbox_option(*app, options->sandbox);

@@ -1,5 +1,7 @@
 #include "engine/results/json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -102,6 +104,12 @@ nlohmann::json counts_json(const Counts& counts) {
 }
 
 nlohmann::json pace_json(const Pace& pace) {
+  nlohmann::json gpus = nlohmann::json::array();
+  for (const GpuUse& gpu : pace.gpus)
+    gpus.push_back({{"device", fmt::format("cuda:{}", gpu.ordinal)},
+                    {"measured", gpu.measured},
+                    {"busy", pace.search_s > 0 ? gpu.busy_s / pace.search_s : 0},
+                    {"lost", gpu.lost}});
   return {{"evaluations_per_s", pace.per_second()},
           {"gpu_busy", pace.gpu_busy()},
           {"search_s", pace.search_s},
@@ -109,7 +117,9 @@ nlohmann::json pace_json(const Pace& pace) {
           {"compile_s", pace.gates.compile},
           {"check_s", pace.gates.check},
           {"gpu_wait_s", pace.gates.wait},
-          {"gpu_s", pace.gates.measure}};
+          {"gpu_s", pace.gates.measure},
+          {"evaluated", pace.evaluated},
+          {"gpus", std::move(gpus)}};
 }
 
 nlohmann::json model_use_json(const ModelUse& use) {

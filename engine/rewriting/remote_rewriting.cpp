@@ -22,6 +22,7 @@ EvaluatorOptions pool_options(const RemoteRewritingOptions& options) {
   EvaluatorOptions out;
   out.sandbox = options.sandbox;
   out.warn = options.warn;
+  out.placement = options.placement;
   out.tell_missing_layers = options.tell_missing_layers;
   out.runner_path =
       options.program.empty() ? sandbox::executable_folder() + "/hone" : options.program;

@@ -19,6 +19,7 @@ struct RemoteRewritingOptions {
   bool tell_missing_layers = true;               ///< likewise
   std::string program;                           ///< hone; empty: the one beside this executable
   int processes = 0;      ///< 0: one per core, at most 4 or a quarter of the cores
+  Placement placement;    ///< of the children; empty: any core
   double timeout_s = 10;  ///< of one request; a usual one takes 0.01 s
 };
 

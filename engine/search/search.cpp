@@ -1,6 +1,7 @@
 // One search from admission to finalists: its phases in their order.
 #include "engine/search/search.h"
 
+#include <optional>
 #include <utility>
 
 #include "engine/search/phases/admission.h"
@@ -40,7 +41,17 @@ Result<SearchOutcome> through_all_phases(SearchRun& run, CheckCosts::Ask ask) {
     Opening opening(run, admission, llm);
     Exploration(run, admission, llm, opening).run();
   }
+  const auto no_gpu = [&]() -> std::optional<Error> {
+    if (!run.target.gpus || run.target.gpus().size() < 2) return std::nullopt;
+    const std::string why = all_gpus_lost(run.target);
+    if (why.empty()) return std::nullopt;
+    return Error{ErrorCode::kInfrastructure,
+                 "all GPUs of the search failed, what was found is in the database: " + why};
+  };
+  if (const auto error = no_gpu()) return std::unexpected(*error);
   Finish(run, admission).run();
+  if (run.outcome.ranked.empty())
+    if (const auto error = no_gpu()) return std::unexpected(*error);
   if (run.clock.abandoned()) return fail(ErrorCode::kInfrastructure, "the search was abandoned");
   if (const auto& failure = run.journal.failure()) return std::unexpected(*failure);
   SearchOutcome& outcome = run.outcome;

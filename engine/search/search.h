@@ -75,10 +75,15 @@ struct Pace {
   double propose_s = 0;  ///< asking and rewriting, over all threads that do
   GateSeconds gates;     ///< over all evaluations, which overlap
   std::int64_t evaluated = 0;
+  std::vector<GpuUse> gpus;  ///< of this process, during the search
 
   [[nodiscard]] double per_second() const { return search_s > 0 ? evaluated / search_s : 0; }
-  /// Share of the search in which the GPU's runner had a candidate; 0 on emu.
-  [[nodiscard]] double gpu_busy() const { return search_s > 0 ? gates.measure / search_s : 0; }
+  /// Share of the search in which a GPU's runner had a candidate, of several GPUs the mean; 0 on
+  /// emu.
+  [[nodiscard]] double gpu_busy() const {
+    const auto count = static_cast<double>(gpus.empty() ? 1 : gpus.size());
+    return search_s > 0 ? gates.measure / (count * search_s) : 0;
+  }
 };
 
 struct SearchOutcome {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <vector>
+
 #include "evaluator/device/cuda/helper_kernels.h"
 #include "evaluator/pool/compile_own.h"
 
@@ -11,6 +14,20 @@ namespace {
 constexpr double kOpenTimeout_s = 90;  // cuInit on a node with many GPUs is slow
 constexpr double kSetupTimeout_s = 60;
 constexpr double kBenchTimeout_s = 120;
+
+/// The cubin. GPUs of one model that are opened at once wait for one compile.
+Result<std::string> helpers_for(const protocol::DeviceFacts& facts,
+                                const EvaluatorOptions& options) {
+  static std::mutex mutex;
+  static std::map<std::vector<std::string>, std::string> known;
+  const std::lock_guard lock(mutex);
+  const std::vector<std::string> key = {facts.arch, facts.driver, options.runner_path};
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  const CompileJob job{cuda::helper_source(), {}, cuda::helper_kernel_names(), facts.arch, true};
+  auto helpers = pool::compile_own(job, "the helper kernels", options, facts.driver);
+  if (!helpers) return std::unexpected(helpers.error());
+  return known[key] = std::move(helpers->cubin);
+}
 
 Error environment(std::string message) { return {ErrorCode::kEnvironment, std::move(message)}; }
 
@@ -34,11 +51,9 @@ Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorO
   if (!facts) return std::unexpected(facts.error());
   client->facts_ = *facts;
 
-  const CompileJob job{
-      cuda::helper_source(), {}, cuda::helper_kernel_names(), client->facts_.arch, true};
-  auto helpers = pool::compile_own(job, "the helper kernels", options, client->facts_.driver);
+  auto helpers = helpers_for(client->facts_, options);
   if (!helpers) return std::unexpected(helpers.error());
-  client->helpers_ = std::move(helpers->cubin);
+  client->helpers_ = std::move(*helpers);
 
   const auto ready = (*runner)->call({{"op", "setup"}, {"cubin", protocol::blob(client->helpers_)}},
                                      kSetupTimeout_s);
@@ -81,11 +96,23 @@ void GpuClient::stop() {
 Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest& request,
                                                   bool fresh, double deadline_s,
                                                   GateSeconds* gates) {
-  GateSeconds unused;
-  GateSeconds& spent = gates != nullptr ? *gates : unused;
   // Encoded before the wait: while one candidate is measured the next one's bytes are ready.
   const auto message = protocol::frame(protocol::to_message(request));
   if (!message) return std::unexpected(message.error());
+  return measure(*message, fresh, deadline_s, gates);
+}
+
+Result<void> GpuClient::restart() {
+  const InOrder::Place turn(turns_);
+  turn.wait();
+  stop();
+  return start();
+}
+
+Result<protocol::MeasureReply> GpuClient::measure(const protocol::Frame& message, bool fresh,
+                                                  double deadline_s, GateSeconds* gates) {
+  GateSeconds unused;
+  GateSeconds& spent = gates != nullptr ? *gates : unused;
   StopWatch waiting(spent.wait);
   const InOrder::Place turn(turns_);
   turn.wait();
@@ -111,7 +138,7 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest
   if (runner == nullptr)
     return fail(ErrorCode::kInfrastructure, "the GPU's runner cannot be started");
 
-  const auto outcome = runner->call(*message, deadline_s);
+  const auto outcome = runner->call(message, deadline_s);
   protocol::MeasureReply reply;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:

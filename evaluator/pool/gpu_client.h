@@ -31,6 +31,11 @@ class GpuClient {
   [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::MeasureRequest& request,
                                                        bool fresh, double deadline_s,
                                                        GateSeconds* gates = nullptr);
+  /// The same of a request as it travels.
+  [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::Frame& message, bool fresh,
+                                                       double deadline_s, GateSeconds* gates);
+  /// Replaces the runner by a new one: does the GPU still answer? Errors: kInfrastructure.
+  [[nodiscard]] Result<void> restart();
 
   /// How many requests wait for the GPU, or have it.
   [[nodiscard]] std::size_t waiting() { return turns_.size(); }

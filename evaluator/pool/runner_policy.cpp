@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "evaluator/compile/locate.h"
+#include "evaluator/pool/placement.h"
 #include "evaluator/protocol/channel.h"
 #include "sandbox/child.h"
 #include "sandbox/kept_programs.h"
@@ -163,6 +164,12 @@ std::string runner_path(const EvaluatorOptions& options) {
   return sandbox::executable_folder() + "/hone-runner";
 }
 
+Result<std::vector<std::string>> gpu_addresses(const EvaluatorOptions& options) {
+  auto needs = needs_of(runner_path(options), "measure");
+  if (!needs) return std::unexpected(needs.error());
+  return std::move(needs->gpus);
+}
+
 Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
                                 const EvaluatorOptions& options) {
   RunnerPolicy out;
@@ -181,6 +188,7 @@ Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
   if (!trace()) policy.file_size = 0;  // what is traced may go to a file
   const bool device = mode == "measure" || mode == "library";
   if (device) policy.calls = sandbox::Calls::kDevice;
+  policy.cores = cores_of_child(device ? ordinal : -1, options.placement);
   // The search waits for its rewrite runners.
   if (!device && mode != "rewrite") policy.niceness = options.helper_niceness;
 #ifndef __SANITIZE_ADDRESS__  // its shadow memory alone is larger

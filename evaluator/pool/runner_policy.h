@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "evaluator/evaluator.h"
 #include "sandbox/policy.h"
@@ -18,6 +19,10 @@ struct RunnerPolicy {
 /// missing or cannot be asked. Thread-safe.
 [[nodiscard]] Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
                                               const EvaluatorOptions& options);
+
+/// Where the GPUs are on the PCI bus ("0000:03:00.0"), by ordinal; "" for one of which the driver
+/// does not say. Errors: kEnvironment. Thread-safe.
+[[nodiscard]] Result<std::vector<std::string>> gpu_addresses(const EvaluatorOptions& options);
 
 /// options.runner_path, or hone-runner beside this executable.
 [[nodiscard]] std::string runner_path(const EvaluatorOptions& options);

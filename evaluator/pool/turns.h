@@ -1,18 +1,22 @@
-// Who goes next: one at a time in the order in which they came, or a few at once, the first first.
+// Who goes next: in the order in which they came, one at a time or a few; or by number, a few.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <mutex>
 #include <set>
 
 namespace hone {
 
-/// Who joins is let through once all who joined before have left, however long they take to come.
-/// Thread-safe; outlives its places.
+/// Who joins is let through once all who joined before have left, however long they take to come;
+/// with `at_once` above 1 once fewer than so many of those are still there. Thread-safe; outlives
+/// its places.
 class InOrder {
  public:
+  explicit InOrder(std::size_t at_once = 1) : at_once_(at_once) {}
+
   /// Held by who joined; leaves when destroyed.
   class Place {
    public:
@@ -29,10 +33,13 @@ class InOrder {
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
-    /// Returns when it is the first.
+    /// Returns when it is among the first.
     void wait() const {
       std::unique_lock hold(order_.mutex_);
-      order_.moved_.wait(hold, [&] { return *order_.there_.begin() == number_; });
+      order_.moved_.wait(hold, [&] {
+        const auto before = std::distance(order_.there_.begin(), order_.there_.find(number_));
+        return static_cast<std::size_t>(before) < order_.at_once_;
+      });
     }
 
    private:
@@ -47,6 +54,7 @@ class InOrder {
   }
 
  private:
+  const std::size_t at_once_;
   std::mutex mutex_;  ///< of what follows
   std::condition_variable moved_;
   std::set<std::uint64_t> there_;

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -71,6 +72,19 @@ bool is_same_file(const char* path, int fd) {
          there.st_ino == kept.st_ino;
 }
 
+/// What cannot be had stays as it is.
+void stay_on(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  bool any = false;
+  for (const int core : cores) {
+    if (core < 0 || core >= CPU_SETSIZE) continue;
+    CPU_SET(core, &set);
+    any = true;
+  }
+  if (any) (void)sched_setaffinity(0, sizeof set, &set);
+}
+
 [[noreturn]] void run_program(State& state, pid_t init) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != init) _exit(1);  // it ended before that held
@@ -85,7 +99,9 @@ bool is_same_file(const char* path, int fd) {
   if (syscall(SYS_close_range, 6U, ~0U, 0U) != 0) {
     for (int fd = 6; fd < 4096; ++fd) close(fd);
   }
-  if (p.niceness > 0) (void)!nice(p.niceness);  // no layer of isolation: a courtesy
+  // No layers of isolation: courtesies.
+  if (p.niceness > 0) (void)!nice(p.niceness);
+  stay_on(p.cores);
   if (chdir(p.working_directory.c_str()) != 0) die(why(p.working_directory));
   if (p.mode != Mode::kOff) {
     set_limits(state);

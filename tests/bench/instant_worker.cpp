@@ -1,7 +1,8 @@
 // A worker whose GPUs answer at once, with times by a hash of the program: what is left is what a
 // search, the coordinator and Redis cost. By hand:
-//   instant_worker --redis unix:///tmp/redis.sock [GPUS]
+//   instant_worker --redis unix:///tmp/redis.sock [GPUS [AT_ONCE]]
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -57,7 +58,7 @@ std::atomic<bool> g_stop = false;
 
 int main(int argc, char** argv) {
   const auto usage = [] {
-    fmt::print(stderr, "usage: instant_worker --redis URL [GPUS]\n");
+    fmt::print(stderr, "usage: instant_worker --redis URL [GPUS [AT_ONCE]]\n");
     return 2;
   };
   if (argc < 3 || std::string(argv[1]) != "--redis") return usage();
@@ -72,11 +73,12 @@ int main(int argc, char** argv) {
   queue::Broker broker(std::shared_ptr<RedisClient>(std::move(*client)), "hone");
   InstantEvaluator evaluator;
   WorkerOptions options;
-  options.id = "instant";
+  options.id = fmt::format("instant-{}", getpid());
   options.log = [](const LogEvent&) {};
   options.drain = options.stop = &g_stop;
   const int gpus = argc > 3 ? std::atoi(argv[3]) : 1;
+  const int at_once = argc > 4 ? std::atoi(argv[4]) : 80;
   for (int i = 0; i < gpus; ++i)
-    options.devices.push_back({*DeviceSpec::parse(fmt::format("cuda:{}", i)), &evaluator, 80});
+    options.devices.push_back({*DeviceSpec::parse(fmt::format("cuda:{}", i)), &evaluator, at_once});
   return run_worker(broker, options) ? 0 : 1;
 }

@@ -2,7 +2,19 @@
 // CPU build of formula.h, and "candidates" are C++ functions chosen by the kernel's name. It lets
 // the measure runner's whole logic (poison, guards, hashes, order of runs, verdicts, replacement)
 // be tested where there is no GPU. It says nothing about real driver behaviour or speed.
+//
+// A file beside the library, its name and ".conf", makes it several GPUs. It has to be there when
+// the library is loaded, and is read again whenever a device is asked for and a candidate launched:
+//   gpus N            how many there are
+//   speed GPU F       a kernel takes F times as long there
+//   run_ms MS         of the real clock, for each run of a candidate at the timed size
+//   model GPU NAME    another name
+//   lost GPU          from then on launches fail there and it is not opened again
+//   sick GPU          launches of candidates at the timed size fault there, and it is opened again
+//   pci GPU ADDRESS   "0000:03:00.0"
+// A file with the ending ".runs" gets a byte for each run of a candidate at the timed size.
 #include <cuda.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,11 +22,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -41,6 +56,48 @@ std::atomic<bool> flushed = false;  // the L2, since a candidate's last run
 thread_local CUcontext current = nullptr;
 thread_local std::vector<CUcontext> pushed;
 int kept = 0;  // how often the primary context was retained
+
+struct FakeGpus {
+  int count = 1;
+  double run_ms = 0;
+  std::string path;  ///< of the description
+  std::map<int, double> speed;
+  std::map<int, std::string> model, pci;
+  std::set<int> lost, sick;
+};
+
+FakeGpus fake_gpus() {
+  static const std::string described = [] {
+    Dl_info self;
+    if (dladdr(reinterpret_cast<void*>(&fake_gpus), &self) == 0) return std::string();
+    const std::string path = std::string(self.dli_fname) + ".conf";
+    return std::ifstream(path) ? path : std::string();
+  }();
+  FakeGpus gpus;
+  if (described.empty()) return gpus;
+  gpus.path = described;
+  std::ifstream file(described);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string what;
+    int gpu = 0;
+    words >> what;
+    if (what == "run_ms") {
+      words >> gpus.run_ms;
+      continue;
+    }
+    words >> gpu;
+    if (what == "gpus") gpus.count = gpu;
+    if (what == "speed") words >> gpus.speed[gpu];
+    if (what == "model") std::getline(words >> std::ws, gpus.model[gpu]);
+    if (what == "pci") words >> gpus.pci[gpu];
+    if (what == "lost") gpus.lost.insert(gpu);
+    if (what == "sick") gpus.sick.insert(gpu);
+  }
+  return gpus;
+}
+
+int opened_gpu = 0;  // a runner has one
 
 /// For a test that asks what was launched: the last cuLaunchKernel of its thread.
 struct LastLaunch {
@@ -198,6 +255,15 @@ CUresult candidate(Function& function, const unsigned char* block) {
   // Misbehaves in that one run.
   if (const auto at = name.find("_run"); at != std::string::npos && timed)
     timed = ++runs[name] == std::atoi(name.c_str() + at + 4);
+  const FakeGpus gpus = fake_gpus();
+  if (n > 100000)
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(gpus.run_ms));
+  if (n > 100000 && !gpus.path.empty()) {
+    const auto name = gpus.path.substr(0, gpus.path.size() - 5) + ".runs";
+    if (std::fstream runs(name, std::ios::in | std::ios::out | std::ios::ate); runs) runs << '.';
+  }
+  if (gpus.lost.contains(opened_gpu)) return sticky = CUDA_ERROR_UNKNOWN;
+  if (gpus.sick.contains(opened_gpu) && n > 100000) return sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
   const int launch = function.module->launches++;
   const bool cold = flushed.exchange(false);
   auto& memory = function.module->memory;
@@ -206,10 +272,12 @@ CUresult candidate(Function& function, const unsigned char* block) {
     clock_us += 10;
     return CUDA_SUCCESS;
   }
-  clock_us += is("naive")                              ? 50'000
-              : is("slow")                             ? 400
-              : is("quick") || (is("cached") && !cold) ? 50
-                                                       : 100;
+  const auto slower = gpus.speed.find(opened_gpu);
+  const double took_us = is("naive")                              ? 50'000
+                         : is("slow")                             ? 400
+                         : is("quick") || (is("cached") && !cold) ? 50
+                                                                  : 100;
+  clock_us += took_us * (slower != gpus.speed.end() ? slower->second : 1);
   // "naive_takes700": so many milliseconds at the timed size, of the real clock, too.
   if (const auto at = name.find("_takes"); at != std::string::npos && n > 100000) {
     const int ms = std::atoi(name.c_str() + at + 6);
@@ -276,15 +344,24 @@ CUresult cuGetErrorName(CUresult r, const char** s) {
 CUresult cuGetErrorString(CUresult, const char** s) {
   return *s = "as the fake says", CUDA_SUCCESS;
 }
-CUresult cuDeviceGetCount(int* n) { return *n = 1, CUDA_SUCCESS; }
+CUresult cuDeviceGetCount(int* n) { return *n = fake_gpus().count, CUDA_SUCCESS; }
 CUresult cuDeviceGet(CUdevice* d, int i) {
-  return *d = i, i == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  const FakeGpus gpus = fake_gpus();
+  return *d = i,
+         i < gpus.count && !gpus.lost.contains(i) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
-CUresult cuDeviceGetName(char* s, int n, CUdevice) {
-  std::strncpy(s, "Fake GPU", static_cast<std::size_t>(n));
+CUresult cuDeviceGetName(char* s, int n, CUdevice d) {
+  const FakeGpus gpus = fake_gpus();
+  const auto model = gpus.model.find(d);
+  const std::string name = model != gpus.model.end() ? model->second : "Fake GPU";
+  std::strncpy(s, name.c_str(), static_cast<std::size_t>(n));
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceGetAttribute(int* v, CUdevice_attribute a, CUdevice) {
+CUresult cuDeviceGetAttribute(int* v, CUdevice_attribute a, CUdevice d) {
+  const FakeGpus gpus = fake_gpus();
+  unsigned domain = 0, bus = 0, slot = 0;
+  if (const auto pci = gpus.pci.find(d); pci != gpus.pci.end())
+    std::sscanf(pci->second.c_str(), "%x:%x:%x", &domain, &bus, &slot);
   switch (a) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
       *v = 9;
@@ -310,14 +387,24 @@ CUresult cuDeviceGetAttribute(int* v, CUdevice_attribute a, CUdevice) {
     case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
       *v = 65536;
       break;
+    case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
+      *v = static_cast<int>(domain);
+      break;
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+      *v = static_cast<int>(bus);
+      break;
+    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
+      *v = static_cast<int>(slot);
+      break;
     default:
       *v = 0;
   }
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem(size_t* n, CUdevice) { return *n = 1ULL << 30, CUDA_SUCCESS; }
-CUresult cuDevicePrimaryCtxRetain(CUcontext* c, CUdevice) {
+CUresult cuDevicePrimaryCtxRetain(CUcontext* c, CUdevice d) {
   ++kept;
+  opened_gpu = d;
   return *c = reinterpret_cast<CUcontext>(1), CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease(CUdevice) { return --kept, CUDA_SUCCESS; }

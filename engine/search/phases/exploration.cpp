@@ -22,12 +22,17 @@ constexpr double kPioneers_s = 2.5, kSlowPioneers_s = 10;
 constexpr auto kLooks = milliseconds(100);
 constexpr auto kLlmLooks = milliseconds(20);
 
-/// This process has one.
-std::size_t gpus_of(const Target& target) {
-  std::size_t gpus = 0;
-  if (target.workers)
-    for (const TargetWorker& worker : target.workers()) gpus += worker.there ? worker.devices : 0;
-  return std::max<std::size_t>(1, gpus);
+/// What GPUs did since `before`, of as many.
+std::vector<GpuUse> since(const std::vector<GpuUse>& before, std::vector<GpuUse> now) {
+  for (std::size_t i = 0; i < now.size() && i < before.size(); ++i) {
+    now[i].measured -= before[i].measured;
+    now[i].busy_s -= before[i].busy_s;
+  }
+  return now;
+}
+
+std::vector<GpuUse> uses_of(const Target& target) {
+  return target.gpus ? target.gpus() : std::vector<GpuUse>{};
 }
 
 int children_of(const Rewriting& rewriting) { return std::max(2, rewriting.at_once()); }
@@ -45,6 +50,7 @@ Exploration::Exploration(SearchRun& run, Admission& admission, LlmSide& llm, Ope
                 opening.telling().asking_threads(children_of(run.rewriting)),
                 [&queue = run.target.queue] { queue.wake(); }),
       limit_(run.target.window, gpus_of(run.target)),
+      gpus_before_(uses_of(run.target)),
       last_gain_{run.findings.counts.evaluated(), run.clock.elapsed_s()},
       asked_to_evaluate_(opening.recalled()) {}
 
@@ -73,6 +79,8 @@ void Exploration::look_for_an_end() {
 }
 
 std::optional<Exploration::Stop> Exploration::reason_to_stop() const {
+  if (several_gpus_ && !all_gpus_lost(run_.target).empty())
+    return Stop{StopReason::kInterrupted, true};
   if (run_.interrupted()) return Stop{StopReason::kInterrupted, true};
   if (time_is_up()) return Stop{StopReason::kBudget, true};
   // A modelled search awaits what is in flight, so that it repeats exactly.
@@ -288,6 +296,7 @@ void Exploration::end() {
   proposer_.stop();
   pace.propose_s = proposer_.seconds();
   pace.evaluated = run_.findings.counts.evaluated();
+  pace.gpus = since(gpus_before_, uses_of(run_.target));
   run_.target.queue.cancel();
   feeder_.stop();
   if (stop_->at_once) run_.rewriting.resume();

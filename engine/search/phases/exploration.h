@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "engine/search/phases/admission.h"
 #include "engine/search/phases/feeder.h"
@@ -68,7 +69,9 @@ class Exploration {
   const Clock::time_point start_ = Clock::now();
   Feeder feeder_;
   Proposer proposer_;
-  FlightLimit limit_;  ///< of a GPU
+  FlightLimit limit_;                      ///< of a GPU
+  const std::vector<GpuUse> gpus_before_;  ///< what they had done when it began
+  const bool several_gpus_ = gpus_before_.size() > 1;
   Telling::Window window_;
   std::optional<Stop> stop_;
   /// When it found its best, of which patience is measured.

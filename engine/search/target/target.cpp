@@ -1,8 +1,29 @@
 #include "engine/search/target/target.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 
 namespace hone {
+
+std::size_t gpus_of(const Target& target) {
+  std::size_t gpus = 0;
+  if (target.workers)
+    for (const TargetWorker& worker : target.workers()) gpus += worker.there ? worker.devices : 0;
+  if (target.gpus) gpus = target.gpus().size();
+  return std::max<std::size_t>(1, gpus);
+}
+
+std::string all_gpus_lost(const Target& target) {
+  const auto gpus = target.gpus ? target.gpus() : std::vector<GpuUse>{};
+  std::string why;
+  for (const GpuUse& gpu : gpus) {
+    if (gpu.lost.empty()) return "";
+    why += fmt::format("{}cuda:{}: {}", why.empty() ? "" : "; ", gpu.ordinal, gpu.lost);
+  }
+  return why;
+}
 
 Result<Evaluation> evaluate_and_wait(SearchQueue& queue, Work work,
                                      const std::function<bool()>& give_up) {

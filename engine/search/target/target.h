@@ -26,6 +26,8 @@ struct Target {
   SearchQueue& queue;
   /// How many time candidates independently of each other: final stages at once.
   std::size_t devices = 1;
+  /// Of this process: its GPUs and what they have done, by now. Empty: no GPUs of this process.
+  std::function<std::vector<GpuUse>()> gpus = {};
   /// Of a service. Empty: this process evaluates.
   std::function<std::vector<TargetWorker>()> workers = {};
   /// Says that a worker's word was not believed; there where `workers` is.
@@ -35,6 +37,12 @@ struct Target {
 /// Recipes in flight on emu: devices. A fixed number, so that what the strategy knew when it was
 /// asked does not depend on the machine.
 inline constexpr std::size_t kModelledWindow = 24;
+
+/// How many GPUs measure at once for a target, at least 1.
+[[nodiscard]] std::size_t gpus_of(const Target& target);
+
+/// Of several GPUs of this process: why none is left. Empty: there is one.
+[[nodiscard]] std::string all_gpus_lost(const Target& target);
 
 /// Has one piece of work done, while nothing else is in flight. `give_up` ends the waiting, with
 /// kInfrastructure; it may be empty.

@@ -30,14 +30,13 @@ class Workers {
 [[nodiscard]] Result<Evaluation> evaluate_patiently(Evaluator& evaluator,
                                                     const EvaluationRequest& request);
 
-/// An evaluator of this process as a target.
+/// An evaluator of this process as a target. Of several GPUs, too, it is one evaluator with one
+/// queue: what is compiled and checked goes to the GPU that is free first.
 class LocalTarget {
  public:
   /// `workers`: threads; 0: as many as the target's window. `evaluator` must outlive the target.
   LocalTarget(const DeviceSpec& device, Evaluator& evaluator, int workers = 0);
-  [[nodiscard]] Target target() {
-    return {device_, evaluator_.info(), window_, queue_, final_stages_};
-  }
+  [[nodiscard]] Target target();
 
  private:
   const DeviceSpec device_;

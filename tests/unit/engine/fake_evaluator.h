@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "candidates/hash.h"
 #include "evaluator/evaluator.h"
@@ -100,6 +102,14 @@ class FakeEvaluator final : public Evaluator {
     return Ceilings{.dram_bytes_per_s = 5e12, .source = "measured"};
   }
   void use_ceilings(const Ceilings& ceilings) override { info_.ceilings = ceilings; }
+  std::vector<GpuUse> gpus() override {
+    const std::lock_guard lock(mutex_);
+    return gpus_;
+  }
+  void set_gpus(std::vector<GpuUse> gpus) {
+    const std::lock_guard lock(mutex_);
+    gpus_ = std::move(gpus);
+  }
   void cancel() override { cancelled_ = true; }
   void resume() override { cancelled_ = false; }
 
@@ -120,6 +130,7 @@ class FakeEvaluator final : public Evaluator {
   DeviceInfo info_;
   std::mutex mutex_;
   std::set<std::string> failed_;
+  std::vector<GpuUse> gpus_;
 };
 
 }  // namespace hone::test

@@ -51,6 +51,25 @@ TEST(InOrder, WhoLeavesWithoutHavingComeHoldsUpNobody) {
   EXPECT_EQ(order.size(), 1U);
 }
 
+TEST(InOrder, TheFirstFewAreLetThroughAtOnce) {
+  InOrder order(2);
+  const InOrder::Place first(order);
+  auto second = std::make_unique<InOrder::Place>(order);
+  const InOrder::Place third(order);
+  first.wait();
+  second->wait();
+  std::atomic<bool> through = false;
+  std::jthread waits([&] {
+    third.wait();
+    through = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(through);
+  second.reset();
+  waits.join();
+  EXPECT_TRUE(through);
+}
+
 TEST(Seats, GoToTheLowestNumberOfThoseWhoWait) {
   Seats seats(1);
   std::optional<Seats::Seat> taken(std::in_place, seats, 9);

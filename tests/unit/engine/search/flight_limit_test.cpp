@@ -24,6 +24,16 @@ TEST(FlightLimit, IsSmallWhereEachHoldsTheGpuForLong) {
   EXPECT_GE(limit.now(), 4);
 }
 
+TEST(FlightLimit, HoldsMoreForMoreGpus) {
+  FlightLimit one(320), four(320, 4);
+  // What waits is shared: four GPUs take four at a time.
+  for (int i = 0; i < 6; ++i) {
+    one.evaluated({.compile = 0.5, .measure = 0.1});
+    four.evaluated({.compile = 0.5, .measure = 0.1});
+  }
+  EXPECT_EQ(four.now(), 4 * one.now());
+}
+
 TEST(FlightLimit, IsLargeWhereCompilersAreWaitedFor) {
   FlightLimit limit(80);
   for (int i = 0; i < 100; ++i) limit.evaluated({.compile = 3, .measure = 0.02});

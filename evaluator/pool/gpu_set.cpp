@@ -1,0 +1,336 @@
+#include "evaluator/pool/gpu_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "evaluator/timing/statistics.h"
+#include "evaluator/trace.h"
+
+namespace hone {
+namespace {
+
+/// Candidates in a row that faulted, hung or crashed on one GPU: then another one has to agree.
+constexpr int kFailuresInARow = 2;
+
+/// Of which a GPU that is broken may be the cause.
+bool has_failed(const protocol::MeasureReply& reply) {
+  return reply.reference_failed || reply.context_lost || reply.verdict == Verdict::kCrash ||
+         reply.verdict == Verdict::kTimeout;
+}
+
+bool has_failed(const Result<GpuSet::Measured>& measured) {
+  return !measured || has_failed(measured->reply);
+}
+
+std::string model_of(const protocol::DeviceFacts& facts) {
+  return fmt::format("{} ({}, {} multiprocessors)", facts.name, facts.arch, facts.sm_count);
+}
+
+void scale(protocol::MeasureReply& reply, double by) {
+  reply.time_us *= by;
+  reply.reference_time_us *= by;
+  for (double& us : reply.samples_us) us *= by;
+  for (double& us : reply.reference_samples_us) us *= by;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GpuSet>> GpuSet::open(const std::vector<int>& ordinals,
+                                             const EvaluatorOptions& options) {
+  std::unique_ptr<GpuSet> set(new GpuSet(options));
+  std::vector<std::future<Result<std::unique_ptr<GpuClient>>>> opening;
+  for (const int ordinal : ordinals)
+    opening.push_back(std::async(ordinals.size() > 1 ? std::launch::async : std::launch::deferred,
+                                 [&, ordinal] { return GpuClient::open(ordinal, options); }));
+  std::optional<Error> error;
+  for (std::size_t i = 0; i < ordinals.size(); ++i) {
+    auto opened = opening[i].get();
+    if (!opened) {
+      if (!error) error = opened.error();
+      continue;
+    }
+    auto gpu = std::make_unique<Gpu>();
+    gpu->ordinal = gpu->use.ordinal = ordinals[i];
+    gpu->client = std::move(*opened);
+    set->free_.push_back(set->gpus_.size());
+    set->gpus_.push_back(std::move(gpu));
+  }
+  if (error) return std::unexpected(std::move(*error));
+  const Gpu& first = *set->gpus_.front();
+  for (const auto& gpu : set->gpus_) {
+    const std::string is = model_of(gpu->client->facts()), wanted = model_of(first.client->facts());
+    if (is == wanted) continue;
+    return invalid(
+        fmt::format("cuda:{} is another model than cuda:{}: {}, and not {}; times of unlike GPUs "
+                    "are not compared, so --device takes GPUs of one model",
+                    gpu->ordinal, first.ordinal, is, wanted));
+  }
+  return set;
+}
+
+std::size_t GpuSet::left() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(gpus_, [](const auto& gpu) { return gpu->use.lost.empty(); }));
+}
+
+std::string GpuSet::who_failed() const {
+  std::string text;
+  for (const auto& gpu : gpus_)
+    if (!gpu->use.lost.empty())
+      text += fmt::format("{}cuda:{}: {}", text.empty() ? "" : "; ", gpu->ordinal, gpu->use.lost);
+  return text;
+}
+
+bool GpuSet::is_cancelled() {
+  const std::lock_guard lock(mutex_);
+  return cancelled_;
+}
+
+std::size_t GpuSet::waiting() {
+  if (gpus_.size() == 1) return gpus_.front()->client->waiting();
+  const std::lock_guard lock(mutex_);
+  const std::size_t works = left();
+  if (works == 0) return 0;
+  const std::size_t busy = works - std::min(works, free_.size());
+  return (line_.size() + busy) / works;
+}
+
+double GpuSet::reference_us(const std::string& reference_key) {
+  const std::lock_guard lock(mutex_);
+  double longest = 0;
+  for (const auto& gpu : gpus_)
+    if (const auto known = gpu->samples_us.find(reference_key); known != gpu->samples_us.end())
+      longest = std::max(longest, timing::median(known->second));
+  return longest;
+}
+
+double GpuSet::to_first(const Gpu& gpu, const std::string& reference_key) const {
+  const auto known = gpu.samples_us.find(reference_key);
+  const auto first = first_us_.find(reference_key);
+  if (gpus_.size() == 1 || known == gpu.samples_us.end() || first == first_us_.end()) return 1;
+  const double us = timing::median(known->second);
+  return us > 0 ? first->second / us : 1;
+}
+
+std::vector<GpuUse> GpuSet::uses() {
+  const std::lock_guard lock(mutex_);
+  std::vector<GpuUse> out;
+  for (const auto& gpu : gpus_) out.push_back(gpu->use);
+  return out;
+}
+
+void GpuSet::lose(std::size_t gpu, const std::string& why) {
+  std::string line;
+  {
+    const std::lock_guard lock(mutex_);
+    Gpu& lost = *gpus_[gpu];
+    if (!lost.use.lost.empty()) return;
+    lost.use.lost = why.empty() ? "it failed" : why;
+    std::erase(free_, gpu);
+    const std::size_t others = left();
+    line = fmt::format("cuda:{} failed and is left out: {}; {}", lost.ordinal, lost.use.lost,
+                       others == 0   ? "no GPU is left"
+                       : others == 1 ? "its work goes to the one GPU that is left"
+                                     : fmt::format("its work goes to the {} others", others));
+    moved_.notify_all();
+  }
+  trace(line);
+  if (options_.warn) options_.warn(line);
+}
+
+Result<std::size_t> GpuSet::take(std::optional<std::size_t> avoided) {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t mine = next_++;
+  line_.push_back(mine);
+  const auto fitting = [&] {
+    return std::ranges::find_if(free_, [&](std::size_t gpu) { return gpu != avoided; });
+  };
+  moved_.wait(lock, [&] {
+    return cancelled_ || left() == 0 || (line_.front() == mine && fitting() != free_.end());
+  });
+  std::erase(line_, mine);
+  moved_.notify_all();
+  if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
+  if (left() == 0) return fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed());
+  const auto chosen = fitting();
+  const std::size_t gpu = *chosen;
+  free_.erase(chosen);
+  return gpu;
+}
+
+void GpuSet::give(std::size_t gpu) {
+  const std::lock_guard lock(mutex_);
+  if (gpus_[gpu]->use.lost.empty()) free_.push_back(gpu);
+  moved_.notify_all();
+}
+
+Result<protocol::MeasureReply> GpuSet::admit(const protocol::MeasureRequest& request,
+                                             double deadline_s) {
+  const std::string& key = request.timed.reference.key;
+  std::vector<std::future<Result<protocol::MeasureReply>>> asked;
+  std::vector<std::size_t> whom;
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!gpus_[i]->use.lost.empty()) continue;
+    }
+    whom.push_back(i);
+    asked.push_back(
+        std::async(gpus_.size() > 1 ? std::launch::async : std::launch::deferred,
+                   [&, i] { return gpus_[i]->client->measure(request, false, deadline_s); }));
+  }
+  std::optional<Result<protocol::MeasureReply>> answer;
+  std::vector<std::pair<std::size_t, std::string>> others;  // that did not end well
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    auto reply = asked[i].get();
+    const bool ok = reply && reply->verdict == Verdict::kOk;
+    if (ok) {
+      const std::lock_guard lock(mutex_);
+      gpus_[whom[i]]->samples_us[key] = reply->samples_us;
+      first_us_.emplace(key, reply->time_us);
+    } else {
+      others.emplace_back(whom[i], !reply ? reply.error().message
+                                          : fmt::format("the reference ended there as {}: {}",
+                                                        to_string(reply->verdict), reply->detail));
+    }
+    const bool better = ok && answer && !(*answer && (*answer)->verdict == Verdict::kOk);
+    if (!answer || better) answer = std::move(reply);
+  }
+  if (!answer) {
+    const std::lock_guard lock(mutex_);
+    return fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed());
+  }
+  const bool well = *answer && (*answer)->verdict == Verdict::kOk;
+  if (well && !is_cancelled())
+    for (const auto& [gpu, why] : others) lose(gpu, why);
+  return std::move(*answer);
+}
+
+Result<GpuSet::Measured> GpuSet::measure_alone(const protocol::MeasureRequest& request,
+                                               double deadline_s, GateSeconds* gates) {
+  Gpu& gpu = *gpus_.front();
+  const std::string& key = request.timed.reference.key;
+  protocol::MeasureRequest own = request;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = gpu.samples_us.find(key); known != gpu.samples_us.end())
+      own.reference_samples_us = known->second;
+  }
+  const double before_s = gates->measure;
+  auto reply = gpu.client->measure(own, own.final_stage, deadline_s, gates);
+  if (!reply) return std::unexpected(reply.error());
+  const std::lock_guard lock(mutex_);
+  ++gpu.use.measured;
+  gpu.use.busy_s += gates->measure - before_s;
+  // A runner that replaced another may have found others.
+  if (!own.final_stage && reply->verdict == Verdict::kOk)
+    gpu.samples_us[key] = reply->reference_samples_us;
+  return Measured{std::move(*reply), timing::median(own.reference_samples_us), 1};
+}
+
+Result<GpuSet::Measured> GpuSet::measure_on(Gpu& gpu, const protocol::MeasureRequest& request,
+                                            nlohmann::json& message, double deadline_s,
+                                            GateSeconds* gates) {
+  const std::string& key = request.timed.reference.key;
+  Measured measured;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = gpu.samples_us.find(key);
+    message["reference_samples_us"] =
+        known != gpu.samples_us.end() ? known->second : std::vector<double>{};
+    message["best_time_us"] = request.best_time_us / to_first(gpu, key);
+    if (known != gpu.samples_us.end()) measured.alone_us = timing::median(known->second);
+  }
+  const auto frame = protocol::frame(message);
+  if (!frame) return std::unexpected(frame.error());
+  const double before_s = gates->measure;
+  auto reply = gpu.client->measure(*frame, request.final_stage, deadline_s, gates);
+  const std::lock_guard lock(mutex_);
+  ++gpu.use.measured;
+  gpu.use.busy_s += gates->measure - before_s;
+  if (!reply) return std::unexpected(reply.error());
+  measured.reply = std::move(*reply);
+  const bool ok = measured.reply.verdict == Verdict::kOk;
+  if (ok && !request.final_stage && !measured.reply.reference_samples_us.empty()) {
+    gpu.samples_us[key] = measured.reply.reference_samples_us;
+    first_us_.emplace(key, timing::median(measured.reply.reference_samples_us));
+  }
+  measured.to_first = to_first(gpu, key);
+  if (ok && !request.final_stage) {
+    scale(measured.reply, measured.to_first);
+    measured.to_first = 1;
+  }
+  return measured;
+}
+
+Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request, double deadline_s,
+                                         GateSeconds* gates) {
+  GateSeconds unused;
+  if (gates == nullptr) gates = &unused;
+  if (gpus_.size() == 1) return measure_alone(request, deadline_s, gates);
+  // Before the wait: a GPU that is free is not to idle meanwhile.
+  nlohmann::json message = protocol::to_message(request);
+  std::optional<std::size_t> avoided;  // a GPU that has to be vouched for by another one
+  while (true) {
+    StopWatch waiting(gates->wait);
+    const auto taken = take(avoided);
+    waiting.stop();
+    if (!taken) return std::unexpected(taken.error());
+    Gpu& gpu = *gpus_[*taken];
+    auto measured = measure_on(gpu, request, message, deadline_s, gates);
+    if (!has_failed(measured)) {
+      {
+        const std::lock_guard lock(mutex_);
+        gpu.failures = 0;
+      }
+      give(*taken);
+      if (avoided)
+        lose(*avoided, fmt::format("{} candidates in a row failed there, and the last of them is "
+                                   "well on cuda:{}",
+                                   kFailuresInARow, gpu.ordinal));
+      return measured;
+    }
+    if (is_cancelled()) {
+      give(*taken);
+      return measured;
+    }
+    // A GPU that comes back was not the cause.
+    if (const auto back = gpu.client->restart(); !back) {
+      if (is_cancelled()) {
+        give(*taken);
+        return std::unexpected(back.error());
+      }
+      lose(*taken, back.error().message);
+      continue;
+    }
+    bool doubtful = false;
+    {
+      const std::lock_guard lock(mutex_);
+      doubtful = ++gpu.failures >= kFailuresInARow && left() > 1 && !avoided;
+    }
+    give(*taken);
+    if (!doubtful) return measured;
+    avoided = *taken;
+  }
+}
+
+void GpuSet::cancel() {
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    moved_.notify_all();
+  }
+  for (auto& gpu : gpus_) gpu->client->cancel();
+}
+
+void GpuSet::resume() {
+  for (auto& gpu : gpus_) gpu->client->resume();
+  const std::lock_guard lock(mutex_);
+  cancelled_ = false;
+}
+
+}  // namespace hone

@@ -1,0 +1,103 @@
+// The GPUs of one evaluator: one, or several of one model that share what waits to be measured. A
+// request goes to the GPU that is free first. A GPU that fails is left out from then on, and what
+// it was at goes to another one. Thread-safe.
+//
+// Clocks differ from GPU to GPU. So the reference is timed on each of them, and a quick time is
+// given as the first GPU would take for it: times the reference's ratio. A final stage's times are
+// its own GPU's; candidate and reference run there in turn.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evaluator/pool/gpu_client.h"
+
+namespace hone {
+
+class GpuSet {
+ public:
+  /// All at once. Errors: kEnvironment, as of a GpuClient; kInvalidInput: they are not of one
+  /// model.
+  [[nodiscard]] static Result<std::unique_ptr<GpuSet>> open(const std::vector<int>& ordinals,
+                                                            const EvaluatorOptions& options);
+
+  [[nodiscard]] const protocol::DeviceFacts& facts() const {
+    return gpus_.front()->client->facts();
+  }
+  [[nodiscard]] std::size_t size() const { return gpus_.size(); }
+
+  /// For each GPU that works: how many requests wait for it, or have it.
+  [[nodiscard]] std::size_t waiting();
+
+  /// An admission, on every GPU. One that says otherwise than a GPU on which all is well is left
+  /// out.
+  [[nodiscard]] Result<protocol::MeasureReply> admit(const protocol::MeasureRequest& request,
+                                                     double deadline_s);
+
+  struct Measured {
+    protocol::MeasureReply reply;
+    double alone_us = 0;  ///< what the reference took on this GPU by itself [us]; 0: not known
+    double to_first = 1;  ///< times a time of the reply: on the first GPU
+  };
+  /// Fills in what the reference takes on the GPU that measures. `request.best_time_us` and, of the
+  /// quick stage, the reply's times are the first GPU's. As GpuClient::measure() otherwise. Errors:
+  /// kInfrastructure, also when no GPU is left.
+  [[nodiscard]] Result<Measured> measure(const protocol::MeasureRequest& request, double deadline_s,
+                                         GateSeconds* gates);
+
+  /// The longest that the reference took on any GPU [us]; 0: not known.
+  [[nodiscard]] double reference_us(const std::string& reference_key);
+
+  [[nodiscard]] std::vector<GpuUse> uses();
+
+  void cancel();
+  void resume();
+
+ private:
+  struct Gpu {
+    int ordinal = 0;
+    std::unique_ptr<GpuClient> client;
+    // Of what follows the set's mutex_.
+    std::map<std::string, std::vector<double>> samples_us;  ///< of references, by key
+    int failures = 0;                                       ///< in a row
+    GpuUse use;
+  };
+
+  explicit GpuSet(const EvaluatorOptions& options) : options_(options) {}
+  [[nodiscard]] Result<Measured> measure_alone(const protocol::MeasureRequest& request,
+                                               double deadline_s, GateSeconds* gates);
+  /// Waits for a GPU, but not for `avoided`.
+  [[nodiscard]] Result<std::size_t> take(std::optional<std::size_t> avoided);
+  void give(std::size_t gpu);
+  /// `message`: all of it but what depends on the GPU.
+  [[nodiscard]] Result<Measured> measure_on(Gpu& gpu, const protocol::MeasureRequest& request,
+                                            nlohmann::json& message, double deadline_s,
+                                            GateSeconds* gates);
+  void lose(std::size_t gpu, const std::string& why);
+  [[nodiscard]] bool is_cancelled();
+  // With mutex_ held:
+  [[nodiscard]] std::size_t left() const;  ///< GPUs that work
+  [[nodiscard]] std::string who_failed() const;
+  /// Of a reference's time on this GPU: to the first one's.
+  [[nodiscard]] double to_first(const Gpu& gpu, const std::string& reference_key) const;
+
+  const EvaluatorOptions options_;
+  std::vector<std::unique_ptr<Gpu>> gpus_;  ///< at least one
+
+  std::mutex mutex_;  ///< of what follows
+  std::condition_variable moved_;
+  std::deque<std::size_t> free_;            ///< GPUs, by index; the one that idles longest first
+  std::deque<std::uint64_t> line_;          ///< who waits, in order of coming
+  std::uint64_t next_ = 0;                  ///< of the line
+  std::map<std::string, double> first_us_;  ///< by key: what a reference takes on the first GPU
+  bool cancelled_ = false;
+};
+
+}  // namespace hone

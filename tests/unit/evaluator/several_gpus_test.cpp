@@ -1,0 +1,434 @@
+// One evaluator on several GPUs, against a driver without one (tests/fakes/fake_cuda.cpp) that is
+// told how many there are, how fast each is, and which of them fails.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "evaluator/evaluator.h"
+#include "evaluator/pool/placement.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+ConcreteProgram doubling(const std::string& kernel, std::int64_t n) {
+  ConcreteProgram p;
+  p.source = "extern \"C\" __global__ void " + kernel + R"((const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2.0f * x[i];
+})";
+  p.buffers = {{"x", ScalarType::kF32, {n}, Role::kIn, {}},
+               {"y", ScalarType::kF32, {n}, Role::kOut, {}}};
+  p.launches = {
+      {kernel, {(n + 255) / 256, 1, 1}, {256, 1, 1}, 0, {BufferIndex{0}, BufferIndex{1}, n}}};
+  return p;
+}
+
+EvaluationRequest doubling_request(const std::string& candidate) {
+  EvaluationRequest r;
+  r.checks.push_back({doubling("scale", 1000), doubling(candidate, 1000), 1});
+  r.timed = {doubling("scale", 200000), doubling(candidate, 200000), 2};
+  r.seed = 3;
+  return r;
+}
+
+class SeveralGpus : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/hone_several_gpus_XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder_ = name;
+    const fs::path library = folder_ / "libcuda.so.1";
+    fs::copy_file(HONE_BIN_DIR "/../fakes/libcuda.so.1", library);
+    setenv("HONE_LIBCUDA", library.c_str(), 1);
+    options_.compile_processes = options_.check_processes = 1;
+    options_.final_check_processes = 1;
+    options_.device_timeout_s = 1;
+    options_.final_timing_s = 8;  // the count of pairs must not depend on the machine
+    options_.input_files = {folder_ / "libcuda.so.1.conf"};
+    options_.tell_missing_layers = false;
+    options_.warn = [this](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      said_ += line + "\n";
+    };
+  }
+  void TearDown() override {
+    evaluator_.reset();
+    unsetenv("HONE_LIBCUDA");
+    fs::remove_all(folder_);
+  }
+
+  /// In place: runners that are confined see the file and not the folder.
+  void describe(const std::string& lines) const {
+    std::ofstream(folder_ / "libcuda.so.1.conf", std::ios::trunc) << lines;
+  }
+  std::string error_of(const std::string& device) {
+    const auto spec = DeviceSpec::parse(device);
+    if (!spec) return spec.error().message;
+    const auto opened = Evaluator::open(*spec, options_);
+    return opened ? "" : opened.error().message;
+  }
+  void open(const std::string& device = "cuda:all") {
+    auto opened = Evaluator::open(*DeviceSpec::parse(device), options_);
+    ASSERT_TRUE(opened) << opened.error().message;
+    evaluator_ = std::move(*opened);
+    const auto admitted = evaluator_->admit(doubling_request("scale"));
+    ASSERT_TRUE(admitted) << admitted.error().message;
+    EXPECT_NEAR(admitted->measurement.time_us, 100, 0.01);
+  }
+  /// So many at once, and what each came to.
+  std::vector<Result<Evaluation>> evaluate(int count, int threads, const std::string& candidate) {
+    std::vector<Result<Evaluation>> out(static_cast<std::size_t>(count));
+    std::atomic<int> next = 0;
+    std::vector<std::jthread> workers;
+    for (int i = 0; i < threads; ++i)
+      workers.emplace_back([&] {
+        for (int at = next++; at < count; at = next++)
+          out[static_cast<std::size_t>(at)] = evaluator_->evaluate(doubling_request(candidate));
+      });
+    workers.clear();
+    return out;
+  }
+  std::string said() {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
+
+  fs::path folder_;
+  EvaluatorOptions options_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::mutex mutex_;
+  std::string said_;
+};
+
+class SoManyGpus : public SeveralGpus, public testing::WithParamInterface<int> {};
+
+TEST_P(SoManyGpus, AllGetWorkAndNoneStarves) {
+  const int gpus = GetParam();
+  describe("gpus " + std::to_string(gpus) + "\nrun_ms 2\n");
+  open();
+  const int count = 8 * gpus;
+  for (const auto& evaluation : evaluate(count, 3 * gpus, "scale_quick")) {
+    ASSERT_TRUE(evaluation) << evaluation.error().message;
+    EXPECT_EQ(evaluation->verdict, Verdict::kOk) << evaluation->detail;
+  }
+  std::int64_t measured = 0;
+  const auto uses = evaluator_->gpus();
+  ASSERT_EQ(uses.size(), static_cast<std::size_t>(gpus));
+  for (const GpuUse& use : uses) {
+    EXPECT_GE(use.measured, 2) << "cuda:" << use.ordinal;
+    EXPECT_GT(use.busy_s, 0) << "cuda:" << use.ordinal;
+    EXPECT_EQ(use.lost, "");
+    measured += use.measured;
+  }
+  EXPECT_EQ(measured, count);
+  EXPECT_EQ(said(), "");
+}
+INSTANTIATE_TEST_SUITE_P(Of, SoManyGpus, testing::Values(2, 4, 8));
+
+// Else whoever was measured on the faster one would seem faster.
+TEST_F(SeveralGpus, QuickTimesAreTheFirstOnesWhateverTheOthersClock) {
+  describe("gpus 2\nrun_ms 2\nspeed 1 1.25\n");
+  open();
+  for (const auto& evaluation : evaluate(16, 6, "scale_quick")) {
+    ASSERT_TRUE(evaluation) << evaluation.error().message;
+    EXPECT_NEAR(evaluation->measurement.time_us, 50, 0.1);
+    EXPECT_NEAR(evaluation->measurement.reference_time_us, 100, 0.1);
+    EXPECT_NEAR(evaluation->measurement.speedup, 2, 1e-3);
+  }
+  for (const GpuUse& use : evaluator_->gpus()) EXPECT_GT(use.measured, 0);
+}
+
+// The best so far is known by the first GPU's clock. 62.5 us here are no more than 50 us there.
+TEST_F(SeveralGpus, ATimeToBeatIsTheSlowerOnesOwn) {
+  describe("gpus 2\nrun_ms 2\nspeed 1 3\n");
+  open();
+  auto request = doubling_request("scale_quick");
+  request.best_time_us = 50;
+  request.measure_first = true;
+  std::vector<std::jthread> threads;
+  std::atomic<int> outpaced = 0;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      const auto evaluation = evaluator_->evaluate(request);
+      ASSERT_TRUE(evaluation) << evaluation.error().message;
+      outpaced += evaluation->outpaced || evaluation->measurement.samples_us.size() < 3;
+    });
+  threads.clear();
+  EXPECT_EQ(outpaced, 0);
+  for (const GpuUse& use : evaluator_->gpus()) EXPECT_GT(use.measured, 0);
+}
+
+// Reference and candidate run on one GPU; what it took there is what is said.
+TEST_F(SeveralGpus, FinalStagesAreSpreadAndEachKeepsToItsGpu) {
+  describe("gpus 2\nrun_ms 1\nspeed 1 1.25\n");
+  open();
+  std::vector<std::jthread> threads;
+  std::mutex mutex;
+  std::set<int> times;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      auto request = doubling_request("scale_quick");
+      request.stage = Stage::kFinal;
+      const auto evaluation = evaluator_->evaluate(request);
+      ASSERT_TRUE(evaluation) << evaluation.error().message;
+      ASSERT_EQ(evaluation->verdict, Verdict::kOk) << evaluation->detail;
+      const Measurement& m = evaluation->measurement;
+      EXPECT_NEAR(m.speedup, 2, 1e-3);
+      EXPECT_NEAR(m.reference_time_us, 2 * m.time_us, 0.1);
+      EXPECT_EQ(evaluation->note.find("longer beside"), std::string::npos) << evaluation->note;
+      const std::lock_guard lock(mutex);
+      times.insert(static_cast<int>(std::lround(10 * m.time_us)));
+    });
+  threads.clear();
+  EXPECT_EQ(times, (std::set<int>{500, 625}));
+}
+
+TEST_F(SeveralGpus, AFinalStageThatTakesLongHoldsUpOneGpuOnly) {
+  describe("gpus 2\n");
+  options_.device_timeout_s = 300;
+  open();
+  const auto final_of = [&](const std::string& candidate) {
+    auto request = doubling_request(candidate);
+    request.stage = Stage::kFinal;
+    return evaluator_->evaluate(request);
+  };
+  std::atomic<bool> ended = false;
+  std::jthread first([&] {
+    (void)final_of("scale_takes5000");
+    ended = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto second = final_of("scale_quick");
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->verdict, Verdict::kOk) << second->detail;
+  EXPECT_FALSE(ended);
+  evaluator_->cancel();
+  first.join();
+  evaluator_->resume();
+  for (const GpuUse& use : evaluator_->gpus()) EXPECT_EQ(use.lost, "") << "a cancel is no failure";
+  const auto after = evaluator_->evaluate(doubling_request("scale_quick"));
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(after->verdict, Verdict::kOk) << after->detail;
+}
+
+TEST_F(SeveralGpus, OneThatFailsInTheMiddleIsLeftOut) {
+  const std::string four = "gpus 4\nrun_ms 2\n";
+  describe(four);
+  open();
+  std::atomic<bool> ended = false;
+  std::jthread later([&] {
+    while (!ended && evaluator_->gpus()[2].measured < 2)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    describe(four + "lost 2\n");
+  });
+  const auto evaluations = evaluate(60, 8, "scale_quick");
+  ended = true;
+  later.join();
+  const auto rest = evaluate(20, 8, "scale_quick");
+  for (const auto* all : {&evaluations, &rest})
+    for (const auto& evaluation : *all) {
+      ASSERT_TRUE(evaluation) << evaluation.error().message;
+      EXPECT_EQ(evaluation->verdict, Verdict::kOk) << evaluation->detail;
+      EXPECT_NEAR(evaluation->measurement.time_us, 50, 0.1);
+    }
+  const auto uses = evaluator_->gpus();
+  for (const GpuUse& use : uses) EXPECT_EQ(use.lost.empty(), use.ordinal != 2) << use.lost;
+  EXPECT_NE(said().find("cuda:2 failed and is left out"), std::string::npos) << said();
+  EXPECT_NE(said().find("its work goes to the 3 others"), std::string::npos) << said();
+}
+
+// It starts again each time, so that only another GPU can tell.
+TEST_F(SeveralGpus, OneOnWhichEverythingFaultsIsLeftOut) {
+  describe("gpus 2\nrun_ms 2\n");
+  open();
+  describe("gpus 2\nrun_ms 2\nsick 1\n");
+  int wrong = 0;
+  for (const auto& evaluation : evaluate(24, 4, "scale_quick")) {
+    ASSERT_TRUE(evaluation) << evaluation.error().message;
+    wrong += evaluation->verdict != Verdict::kOk;
+  }
+  EXPECT_LE(wrong, 1) << "the first is believed";
+  EXPECT_NE(said().find("cuda:1 failed and is left out"), std::string::npos) << said();
+  EXPECT_EQ(evaluator_->gpus()[0].lost, "");
+}
+
+// That a candidate faults everywhere says nothing against a GPU.
+TEST_F(SeveralGpus, CandidatesThatFaultCostNoGpu) {
+  describe("gpus 2\n");
+  open();
+  for (const auto& evaluation : evaluate(6, 2, "scale_fault")) {
+    ASSERT_TRUE(evaluation) << evaluation.error().message;
+    EXPECT_EQ(evaluation->verdict, Verdict::kFault) << evaluation->detail;
+  }
+  for (const GpuUse& use : evaluator_->gpus()) EXPECT_EQ(use.lost, "");
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(SeveralGpus, OneOnWhichTheReferenceFailsIsLeftOutFromTheStart) {
+  describe("gpus 2\nsick 1\n");
+  open();
+  EXPECT_NE(evaluator_->gpus()[1].lost.find("the reference ended there as fault"),
+            std::string::npos)
+      << evaluator_->gpus()[1].lost;
+  const auto evaluation = evaluator_->evaluate(doubling_request("scale_quick"));
+  ASSERT_TRUE(evaluation) << evaluation.error().message;
+  EXPECT_EQ(evaluation->verdict, Verdict::kOk);
+}
+
+TEST_F(SeveralGpus, WhenAllHaveFailedItSaysSo) {
+  describe("gpus 2\n");
+  open();
+  describe("gpus 2\nlost 0\nlost 1\n");
+  const auto evaluations = evaluate(4, 4, "scale_quick");
+  for (const auto& evaluation : evaluations) {
+    ASSERT_FALSE(evaluation);
+    EXPECT_EQ(evaluation.error().code, ErrorCode::kInfrastructure);
+    EXPECT_NE(evaluation.error().message.find("no GPU is left: cuda:0: "), std::string::npos)
+        << evaluation.error().message;
+    EXPECT_NE(evaluation.error().message.find("; cuda:1: "), std::string::npos);
+  }
+}
+
+TEST_F(SeveralGpus, OnesOfDifferentModelsAreRefused) {
+  describe("gpus 3\nmodel 2 Other GPU\n");
+  EXPECT_EQ(error_of("cuda:all"),
+            "cuda:2 is another model than cuda:0: Other GPU (sm_90, 4 multiprocessors), and not "
+            "Fake GPU (sm_90, 4 multiprocessors); times of unlike GPUs are not compared, so "
+            "--device takes GPUs of one model");
+  EXPECT_EQ(error_of("cuda:0,1"), "");
+}
+
+TEST_F(SeveralGpus, AListThatIsWrongSaysWhatIsRight) {
+  describe("gpus 4\n");
+  EXPECT_EQ(error_of("cuda:0,9"),
+            "there is no cuda:9: the GPUs are cuda:0 to cuda:3, together cuda:all (see "
+            "CUDA_VISIBLE_DEVICES)");
+  const std::string lists =
+      "several GPUs are cuda:0,2 (numbers with commas between them, each once) or cuda:all";
+  EXPECT_EQ(error_of("cuda:1,0,1"), "'cuda:1,0,1' names cuda:1 twice: " + lists);
+  for (const std::string bad :
+       {"cuda:", "cuda:0,", "cuda:,1", "cuda:0-3", "cuda:0 1", "cuda:all,0"})
+    EXPECT_EQ(error_of(bad), "'" + bad + "' is no device: " + lists);
+  EXPECT_EQ(error_of("emu:sm_90,sm_80"),
+            "'emu:sm_90,sm_80' is no device: a search works on one emulated device, emu:sm_90 "
+            "say; " +
+                lists);
+  EXPECT_EQ(DeviceSpec::parse("cuda:0,2")->text(), "cuda:0,2");
+  EXPECT_EQ(DeviceSpec::parse_one("cuda:2,1").error().message,
+            "'cuda:2,1' is several GPUs, and this takes one: cuda:2");
+}
+
+TEST_F(SeveralGpus, WithoutOneAllOfThemIsAnError) {
+  describe("gpus 0\n");
+  EXPECT_EQ(error_of("cuda:all").substr(0, 28), "cuda:all: no GPU is there; `");
+}
+
+/// A made-up /sys with two memory nodes and a GPU on each.
+class ASysFolder : public SeveralGpus {
+ protected:
+  void SetUp() override {
+    SeveralGpus::SetUp();
+    sysfs_ = folder_ / "sys";
+    for (const char* node : {"node0", "node1"})
+      fs::create_directories(sysfs_ / "devices/system/node" / node);
+    put("0000:03:00.0", "0", "0,2-3");
+    put("0000:83:00.0", "1", "1,4-5");
+    put("0000:93:00.0", "-1", "0-5");
+  }
+  void put(const std::string& pci, const std::string& node, const std::string& cores) const {
+    const fs::path device = sysfs_ / "bus/pci/devices" / pci;
+    fs::create_directories(device);
+    std::ofstream(device / "numa_node") << node << "\n";
+    std::ofstream(device / "local_cpulist") << cores << "\n";
+  }
+  fs::path sysfs_;
+};
+
+using Cores = std::vector<int>;
+
+TEST_F(ASysFolder, SaysWhichCoresAreBesideAGpu) {
+  const Cores all = {0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(pool::cores_beside("0000:03:00.0", sysfs_, all), (Cores{0, 2, 3}));
+  EXPECT_EQ(pool::cores_beside("0000:83:00.0", sysfs_, all), (Cores{1, 4, 5}));
+  EXPECT_EQ(pool::cores_beside("0000:83:00.0", sysfs_, {0, 1, 4}), (Cores{1, 4}));
+  EXPECT_EQ(pool::cores_beside("0000:83:00.0", sysfs_, {0, 2}), Cores{});
+  EXPECT_EQ(pool::cores_beside("0000:93:00.0", sysfs_, all), Cores{}) << "on no node";
+  EXPECT_EQ(pool::cores_beside("0000:a3:00.0", sysfs_, all), Cores{}) << "not there";
+  fs::remove(sysfs_ / "devices/system/node/node1");
+  EXPECT_EQ(pool::cores_beside("0000:03:00.0", sysfs_, all), Cores{}) << "one node";
+  EXPECT_EQ(pool::parse_cores("0-1,7"), (Cores{0, 1, 7}));
+  EXPECT_EQ(pool::parse_cores("3-1"), Cores{});
+}
+
+TEST_F(ASysFolder, EachRunnerHasItsGpusCoresAndOthersTakeTurns) {
+  const std::vector<std::string> addresses = {"0000:03:00.0", "0000:83:00.0", "0000:93:00.0"};
+  const Cores all = {0, 1, 2, 3, 4, 5};
+  const Placement placement = pool::placed_beside({0, 1}, addresses, sysfs_, all);
+  EXPECT_EQ(pool::cores_of_child(1, placement), (Cores{1, 4, 5}));
+  EXPECT_EQ(pool::count_cores(placement), 6);
+  const std::set<Cores> turns = {pool::cores_of_child(-1, placement),
+                                 pool::cores_of_child(-1, placement)};
+  EXPECT_EQ(turns, (std::set<Cores>{{0, 2, 3}, {1, 4, 5}}));
+  EXPECT_TRUE(pool::placed_beside({0, 2}, addresses, sysfs_, all).by_gpu.empty())
+      << "of one of them it is not known";
+  EXPECT_EQ(pool::cores_of_child(0, {}), Cores{});
+}
+
+/// "Cpus_allowed_list" of every process that hone-runner became, by its mode.
+std::multimap<std::string, std::string> cores_of_runners(const fs::path& library) {
+  std::multimap<std::string, std::string> out;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::error_code code;
+    std::ifstream command(entry.path() / "cmdline"), environment(entry.path() / "environ");
+    std::string words, variables;
+    std::getline(command, words);
+    std::getline(environment, variables);
+    const auto runner = words.find("hone-runner");
+    if (runner == words.npos || variables.find(library.string()) == variables.npos) continue;
+    std::ifstream status(entry.path() / "status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("Cpus_allowed_list:\t"))
+        out.emplace(words.substr(runner + 12, words.size() - runner - 13), line.substr(19));
+  }
+  return out;
+}
+
+TEST_F(ASysFolder, ProcessesRunBesideTheirGpus) {
+  const Cores allowed = pool::allowed_cores();
+  if (allowed.size() < 2) GTEST_SKIP() << "one core is beside everything";
+  const std::string one = std::to_string(allowed[0]), other = std::to_string(allowed[1]);
+  put("0000:03:00.0", "0", one);
+  put("0000:83:00.0", "1", other);
+  describe("gpus 2\npci 0 0000:03:00.0\npci 1 0000:83:00.0\n");
+  options_.sysfs = sysfs_;
+  open("cuda:1,0");
+  const auto cores = cores_of_runners(folder_ / "libcuda.so.1");
+  std::multiset<std::string> of_gpus, of_others;
+  for (const auto& [mode, list] : cores) (mode == "measure" ? of_gpus : of_others).insert(list);
+  EXPECT_EQ(of_gpus, (std::multiset<std::string>{one, other}));
+  EXPECT_FALSE(of_others.empty());
+  for (const std::string& list : of_others) EXPECT_TRUE(list == one || list == other) << list;
+  evaluator_.reset();
+  // One GPU alone leaves it to the system.
+  open("cuda:1");
+  std::string everywhere;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("Cpus_allowed_list:\t")) everywhere = line.substr(19);
+  for (const auto& [mode, list] : cores_of_runners(folder_ / "libcuda.so.1"))
+    EXPECT_EQ(list, everywhere) << mode;
+}
+
+}  // namespace
+}  // namespace hone
