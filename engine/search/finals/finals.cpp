@@ -28,8 +28,9 @@ constexpr int kMostAsked = 8;
 constexpr std::size_t kWitnesses = 2;  // that must agree, where there are so many
 constexpr std::size_t kMostReports = 3;
 
-/// After the time is over, where no finalist has a result yet: without one all was for nothing.
-constexpr double kForTheFirst_s = 5;
+/// After the time is over, where no finalist has a result yet: without one all was for nothing. It is
+/// long enough for a kernel that takes seconds to compile and to emulate at each size.
+constexpr double kForTheFirst_s = 15;
 
 struct Entry {
   CandidateRecord candidate;
