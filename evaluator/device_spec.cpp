@@ -49,7 +49,7 @@ std::vector<int> numbers_in(std::string_view text) {
   }
 }
 
-/// Of a text that begins with "cuda:" or is a list of emulated devices: what is wrong with it.
+/// Of a text that begins with "cuda:". Errors: what is wrong with it.
 Result<DeviceSpec> gpus_of_list(std::string_view text) {
   DeviceSpec spec;
   spec.kind = DeviceSpec::Kind::kCuda;

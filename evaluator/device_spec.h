@@ -13,11 +13,12 @@ namespace hone {
 struct DeviceSpec {
   enum class Kind { kCuda, kEmulator };
   Kind kind = Kind::kEmulator;
-  int ordinal = 0;          ///< kCuda; of several GPUs the first
-  std::vector<int> others;  ///< kCuda: further GPUs, on which the same search works
-  bool all_gpus = false;    ///< kCuda: "cuda:all", which with_gpus_named() makes a list of
-  std::string arch;         ///< "sm_90"; for kCuda filled in when the device is opened
-  std::string profile;      ///< kEmulator: "sm_90", "sm_90/H100"
+  int ordinal = 0;            ///< kCuda; of several GPUs the first
+  std::vector<int> others;    ///< kCuda: further GPUs, on which the same search works
+  bool some_will_do = false;  ///< of a list that was "cuda:all": one that does not open is left out
+  bool all_gpus = false;      ///< kCuda: "cuda:all", which with_gpus_named() makes a list of
+  std::string arch;           ///< "sm_90"; for kCuda filled in when the device is opened
+  std::string profile;        ///< kEmulator: "sm_90", "sm_90/H100"
 
   /// Errors: kInvalidInput, with what there is; of a list, with what is wrong with it.
   [[nodiscard]] static Result<DeviceSpec> parse(std::string_view text);

@@ -76,7 +76,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::open(const DeviceSpec& device,
     limits.registers_per_block = profile->registers_per_sm;
   } else {
     if (resolved.placement.by_gpu.empty()) resolved.placement = placement_of(spec, options);
-    auto opened = GpuSet::open(spec.ordinals(), resolved);
+    auto opened = GpuSet::open(spec.ordinals(), spec.some_will_do, resolved);
     if (!opened) return std::unexpected(opened.error());
     gpu = std::move(*opened);
     const auto& facts = gpu->facts();
@@ -109,6 +109,7 @@ Result<DeviceSpec> with_gpus_named(const DeviceSpec& device, const EvaluatorOpti
                   "cuda:all: no GPU is there; `hone doctor` says why, and --device emu:sm_90 is an "
                   "emulated one");
     named.all_gpus = false;
+    named.some_will_do = true;
     for (int i = 1; i < count; ++i) named.others.push_back(i);
     return named;
   }

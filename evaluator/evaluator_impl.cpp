@@ -405,7 +405,7 @@ void EvaluatorImpl::raise_alarm(Evaluation& evaluation, const EvaluationRequest&
   if (evaluation.verdict != Verdict::kOk || !is_impossible(time_us, floor, info_.ceilings)) return;
   evaluation.verdict = Verdict::kTampering;
   evaluation.faster_than_roof = true;
-  evaluation.detail = fmt::format("faster than the roof: {:.2f} us{}, but {}", m.time_us,
+  evaluation.detail = fmt::format("faster than the roof: {:.2f} us{}, but {}", time_us,
                                   m.modelled ? " (modelled)" : "", floor.why);
 }
 

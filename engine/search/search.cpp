@@ -45,9 +45,9 @@ Result<SearchOutcome> through_all_phases(SearchRun& run, CheckCosts::Ask ask) {
     if (!run.target.gpus || run.target.gpus().size() < 2) return std::nullopt;
     const std::string why = all_gpus_lost(run.target);
     if (why.empty()) return std::nullopt;
-    return Error{ErrorCode::kInfrastructure,
-                 "all GPUs of the search failed, what was found is in the database: " + why};
+    return Error{ErrorCode::kInfrastructure, "all GPUs of the search failed: " + why};
   };
+  if (const auto& failure = run.journal.failure()) return std::unexpected(*failure);
   if (const auto error = no_gpu()) return std::unexpected(*error);
   Finish(run, admission).run();
   if (run.outcome.ranked.empty())

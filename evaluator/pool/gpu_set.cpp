@@ -13,7 +13,8 @@
 namespace hone {
 namespace {
 
-/// Candidates in a row that faulted, hung or crashed on one GPU: then another one has to agree.
+/// Candidates in a row that faulted, hung or crashed on one GPU: then the reference says whether it
+/// is the GPU.
 constexpr int kFailuresInARow = 2;
 
 /// Of which a GPU that is broken may be the cause.
@@ -39,7 +40,7 @@ void scale(protocol::MeasureReply& reply, double by) {
 
 }  // namespace
 
-Result<std::unique_ptr<GpuSet>> GpuSet::open(const std::vector<int>& ordinals,
+Result<std::unique_ptr<GpuSet>> GpuSet::open(const std::vector<int>& ordinals, bool some_will_do,
                                              const EvaluatorOptions& options) {
   std::unique_ptr<GpuSet> set(new GpuSet(options));
   std::vector<std::future<Result<std::unique_ptr<GpuClient>>>> opening;
@@ -47,10 +48,13 @@ Result<std::unique_ptr<GpuSet>> GpuSet::open(const std::vector<int>& ordinals,
     opening.push_back(std::async(ordinals.size() > 1 ? std::launch::async : std::launch::deferred,
                                  [&, ordinal] { return GpuClient::open(ordinal, options); }));
   std::optional<Error> error;
+  std::vector<std::string> not_there;
   for (std::size_t i = 0; i < ordinals.size(); ++i) {
     auto opened = opening[i].get();
     if (!opened) {
       if (!error) error = opened.error();
+      not_there.push_back(fmt::format("cuda:{} does not open and is left out: {}", ordinals[i],
+                                      opened.error().message));
       continue;
     }
     auto gpu = std::make_unique<Gpu>();
@@ -59,7 +63,8 @@ Result<std::unique_ptr<GpuSet>> GpuSet::open(const std::vector<int>& ordinals,
     set->free_.push_back(set->gpus_.size());
     set->gpus_.push_back(std::move(gpu));
   }
-  if (error) return std::unexpected(std::move(*error));
+  if (error && (!some_will_do || set->gpus_.empty())) return std::unexpected(std::move(*error));
+  if (options.warn) std::ranges::for_each(not_there, options.warn);
   const Gpu& first = *set->gpus_.front();
   for (const auto& gpu : set->gpus_) {
     const std::string is = model_of(gpu->client->facts()), wanted = model_of(first.client->facts());
@@ -142,23 +147,18 @@ void GpuSet::lose(std::size_t gpu, const std::string& why) {
   if (options_.warn) options_.warn(line);
 }
 
-Result<std::size_t> GpuSet::take(std::optional<std::size_t> avoided) {
+Result<std::size_t> GpuSet::take() {
   std::unique_lock lock(mutex_);
   const std::uint64_t mine = next_++;
   line_.push_back(mine);
-  const auto fitting = [&] {
-    return std::ranges::find_if(free_, [&](std::size_t gpu) { return gpu != avoided; });
-  };
-  moved_.wait(lock, [&] {
-    return cancelled_ || left() == 0 || (line_.front() == mine && fitting() != free_.end());
-  });
+  moved_.wait(
+      lock, [&] { return cancelled_ || left() == 0 || (line_.front() == mine && !free_.empty()); });
   std::erase(line_, mine);
   moved_.notify_all();
   if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
   if (left() == 0) return fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed());
-  const auto chosen = fitting();
-  const std::size_t gpu = *chosen;
-  free_.erase(chosen);
+  const std::size_t gpu = free_.front();
+  free_.pop_front();
   return gpu;
 }
 
@@ -171,6 +171,10 @@ void GpuSet::give(std::size_t gpu) {
 Result<protocol::MeasureReply> GpuSet::admit(const protocol::MeasureRequest& request,
                                              double deadline_s) {
   const std::string& key = request.timed.reference.key;
+  if (gpus_.size() > 1) {
+    const std::lock_guard lock(mutex_);
+    admissions_.insert_or_assign(key, request);
+  }
   std::vector<std::future<Result<protocol::MeasureReply>>> asked;
   std::vector<std::size_t> whom;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
@@ -232,23 +236,29 @@ Result<GpuSet::Measured> GpuSet::measure_alone(const protocol::MeasureRequest& r
   return Measured{std::move(*reply), timing::median(own.reference_samples_us), 1};
 }
 
+Result<protocol::Frame> GpuSet::message_for(const Gpu& gpu, const protocol::MeasureRequest& request,
+                                            nlohmann::json& message) {
+  const std::string& key = request.timed.reference.key;
+  const std::lock_guard lock(mutex_);
+  const auto known = gpu.samples_us.find(key);
+  message["reference_samples_us"] =
+      known != gpu.samples_us.end() ? known->second : std::vector<double>{};
+  message["best_time_us"] = request.best_time_us / to_first(gpu, key);
+  return protocol::frame(message);
+}
+
 Result<GpuSet::Measured> GpuSet::measure_on(Gpu& gpu, const protocol::MeasureRequest& request,
-                                            nlohmann::json& message, double deadline_s,
+                                            const protocol::Frame& frame, double deadline_s,
                                             GateSeconds* gates) {
   const std::string& key = request.timed.reference.key;
   Measured measured;
   {
     const std::lock_guard lock(mutex_);
-    const auto known = gpu.samples_us.find(key);
-    message["reference_samples_us"] =
-        known != gpu.samples_us.end() ? known->second : std::vector<double>{};
-    message["best_time_us"] = request.best_time_us / to_first(gpu, key);
-    if (known != gpu.samples_us.end()) measured.alone_us = timing::median(known->second);
+    if (const auto known = gpu.samples_us.find(key); known != gpu.samples_us.end())
+      measured.alone_us = timing::median(known->second);
   }
-  const auto frame = protocol::frame(message);
-  if (!frame) return std::unexpected(frame.error());
   const double before_s = gates->measure;
-  auto reply = gpu.client->measure(*frame, request.final_stage, deadline_s, gates);
+  auto reply = gpu.client->measure(frame, request.final_stage, deadline_s, gates);
   const std::lock_guard lock(mutex_);
   ++gpu.use.measured;
   gpu.use.busy_s += gates->measure - before_s;
@@ -267,6 +277,19 @@ Result<GpuSet::Measured> GpuSet::measure_on(Gpu& gpu, const protocol::MeasureReq
   return measured;
 }
 
+std::string GpuSet::mistake_of(Gpu& gpu, const std::string& reference_key, double deadline_s) {
+  std::optional<protocol::MeasureRequest> admission;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = admissions_.find(reference_key);
+    if (known == admissions_.end()) return "";
+    admission = known->second;
+  }
+  const auto reply = gpu.client->measure(*admission, false, deadline_s);
+  if (!reply) return reply.error().message;
+  return reply->verdict == Verdict::kOk ? "" : std::string(to_string(reply->verdict));
+}
+
 Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request, double deadline_s,
                                          GateSeconds* gates) {
   GateSeconds unused;
@@ -274,47 +297,40 @@ Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request
   if (gpus_.size() == 1) return measure_alone(request, deadline_s, gates);
   // Before the wait: a GPU that is free is not to idle meanwhile.
   nlohmann::json message = protocol::to_message(request);
-  std::optional<std::size_t> avoided;  // a GPU that has to be vouched for by another one
   while (true) {
     StopWatch waiting(gates->wait);
-    const auto taken = take(avoided);
+    const auto taken = take();
     waiting.stop();
     if (!taken) return std::unexpected(taken.error());
     Gpu& gpu = *gpus_[*taken];
-    auto measured = measure_on(gpu, request, message, deadline_s, gates);
-    if (!has_failed(measured)) {
-      {
-        const std::lock_guard lock(mutex_);
-        gpu.failures = 0;
-      }
+    const auto frame = message_for(gpu, request, message);
+    if (!frame) {
       give(*taken);
-      if (avoided)
-        lose(*avoided, fmt::format("{} candidates in a row failed there, and the last of them is "
-                                   "well on cuda:{}",
-                                   kFailuresInARow, gpu.ordinal));
-      return measured;
+      return std::unexpected(frame.error());
     }
-    if (is_cancelled()) {
+    auto measured = measure_on(gpu, request, *frame, deadline_s, gates);
+    const bool well = !has_failed(measured);
+    if (well) gpu.failures = 0;
+    if (well || is_cancelled()) {
       give(*taken);
       return measured;
     }
-    // A GPU that comes back was not the cause.
+    // A GPU that comes back was not the cause; where that goes on, the reference says.
+    std::string why;
     if (const auto back = gpu.client->restart(); !back) {
-      if (is_cancelled()) {
-        give(*taken);
-        return std::unexpected(back.error());
-      }
-      lose(*taken, back.error().message);
-      continue;
+      why = back.error().message;
+    } else if (++gpu.failures >= kFailuresInARow) {
+      if (const std::string mistake = mistake_of(gpu, request.timed.reference.key, deadline_s);
+          !mistake.empty())
+        why = fmt::format("{} candidates in a row failed there, and then the reference: {}",
+                          kFailuresInARow, mistake);
+      gpu.failures = 0;
     }
-    bool doubtful = false;
-    {
-      const std::lock_guard lock(mutex_);
-      doubtful = ++gpu.failures >= kFailuresInARow && left() > 1 && !avoided;
+    if (why.empty() || is_cancelled()) {
+      give(*taken);
+      return measured;
     }
-    give(*taken);
-    if (!doubtful) return measured;
-    avoided = *taken;
+    lose(*taken, why);
   }
 }
 

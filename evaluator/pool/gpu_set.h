@@ -13,7 +13,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +22,10 @@ namespace hone {
 
 class GpuSet {
  public:
-  /// All at once. Errors: kEnvironment, as of a GpuClient; kInvalidInput: they are not of one
-  /// model.
+  /// All at once. `some_will_do`: one that does not open is left out, and `options.warn` says so.
+  /// Errors: kEnvironment, as of a GpuClient; kInvalidInput: they are not of one model.
   [[nodiscard]] static Result<std::unique_ptr<GpuSet>> open(const std::vector<int>& ordinals,
+                                                            bool some_will_do,
                                                             const EvaluatorOptions& options);
 
   [[nodiscard]] const protocol::DeviceFacts& facts() const {
@@ -66,20 +66,26 @@ class GpuSet {
     std::unique_ptr<GpuClient> client;
     // Of what follows the set's mutex_.
     std::map<std::string, std::vector<double>> samples_us;  ///< of references, by key
-    int failures = 0;                                       ///< in a row
     GpuUse use;
+    int failures = 0;  ///< in a row; of whoever has taken the GPU
   };
 
   explicit GpuSet(const EvaluatorOptions& options) : options_(options) {}
   [[nodiscard]] Result<Measured> measure_alone(const protocol::MeasureRequest& request,
                                                double deadline_s, GateSeconds* gates);
-  /// Waits for a GPU, but not for `avoided`.
-  [[nodiscard]] Result<std::size_t> take(std::optional<std::size_t> avoided);
+  /// Waits for a GPU.
+  [[nodiscard]] Result<std::size_t> take();
   void give(std::size_t gpu);
-  /// `message`: all of it but what depends on the GPU.
+  /// The request as this GPU's runner is to have it. `message`: what is the same for all GPUs.
+  [[nodiscard]] Result<protocol::Frame> message_for(const Gpu& gpu,
+                                                    const protocol::MeasureRequest& request,
+                                                    nlohmann::json& message);
   [[nodiscard]] Result<Measured> measure_on(Gpu& gpu, const protocol::MeasureRequest& request,
-                                            nlohmann::json& message, double deadline_s,
+                                            const protocol::Frame& frame, double deadline_s,
                                             GateSeconds* gates);
+  /// How the reference's admission ends on a GPU, if not well. "": well, or it was never admitted.
+  [[nodiscard]] std::string mistake_of(Gpu& gpu, const std::string& reference_key,
+                                       double deadline_s);
   void lose(std::size_t gpu, const std::string& why);
   [[nodiscard]] bool is_cancelled();
   // With mutex_ held:
@@ -97,6 +103,7 @@ class GpuSet {
   std::deque<std::uint64_t> line_;          ///< who waits, in order of coming
   std::uint64_t next_ = 0;                  ///< of the line
   std::map<std::string, double> first_us_;  ///< by key: what a reference takes on the first GPU
+  std::map<std::string, protocol::MeasureRequest> admissions_;  ///< by key
   bool cancelled_ = false;
 };
 

@@ -1,8 +1,8 @@
 // Which cores the children of a search on several GPUs run on. A machine with more than one memory
 // node has each GPU on one of them. The runner of a GPU runs on the cores of that node. Children
 // that compile, check and rewrite run on the nodes of the search's GPUs, in turn. Memory then comes
-// from the node that a child runs on, which is how the system gives memory. Pure functions of a
-// folder like /sys and of this process's own set of cores.
+// from the node that a child runs on, which is how the system gives memory. What a machine has is
+// read from a folder like /sys and from this process's own set of cores.
 #pragma once
 
 #include <string>

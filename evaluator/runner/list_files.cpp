@@ -44,6 +44,7 @@ void add_compiler(std::vector<std::string>& files) {
   for (const auto& folder : compile::include_path()) files.push_back(folder);
 }
 
+/// Of every GPU that the driver counts; "" of one that it cannot say anything about.
 std::vector<std::string> pci_addresses() {
   std::vector<std::string> out;
   const auto& driver = cuda::Driver::get();
@@ -51,8 +52,8 @@ std::vector<std::string> pci_addresses() {
   if (!driver || driver->device_get_count(&count) != CUDA_SUCCESS) return out;
   for (int i = 0; i < count; ++i) {
     CUdevice device = 0;
-    if (driver->device_get(&device, i) != CUDA_SUCCESS) break;
-    out.push_back(driver->pci_address(device));
+    const bool known = driver->device_get(&device, i) == CUDA_SUCCESS;
+    out.push_back(known ? driver->pci_address(device) : "");
   }
   return out;
 }

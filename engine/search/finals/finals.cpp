@@ -28,10 +28,6 @@ constexpr int kMostAsked = 8;
 constexpr std::size_t kWitnesses = 2;  // that must agree, where there are so many
 constexpr std::size_t kMostReports = 3;
 
-/// After the time is over, where no finalist has a result yet: without one all was for nothing. It is
-/// long enough for a kernel that takes seconds to compile and to emulate at each size.
-constexpr double kForTheFirst_s = 15;
-
 struct Entry {
   CandidateRecord candidate;
   Result<EvaluationRequest> request;
@@ -97,7 +93,7 @@ bool Timing::run() {
 bool Timing::time_is_over() const {
   const bool any = std::ranges::any_of(
       entries_, [](const Entry& entry) { return entry.evaluation.has_value(); });
-  if (stage_.left_s && stage_.left_s() + (any ? 0 : kForTheFirst_s) <= 0) return true;
+  if (stage_.left_s && stage_.left_s() + (any ? 0 : stage_.for_the_first_s) <= 0) return true;
   // The best is the first, and the reference the second.
   const auto ok = [](const Entry& entry) {
     return entry.evaluation && entry.evaluation->verdict == Verdict::kOk;

@@ -77,6 +77,7 @@ void Finish::run() {
   stage.hurry = run_.interrupted();
   stage.stop = run_.options.stop;
   stage.left_s = [this] { return run_.clock.left_s(run_.clock.plan.finals_end()); };
+  stage.for_the_first_s = run_.clock.plan.for_the_first_s();
   stage.enough = [this, begin = Clock::now()] {
     return seconds_since(begin) >= run_.clock.plan.enough_finals_s() &&
            run_.clock.left_s(run_.options.settings.budget.seconds) <= 0;

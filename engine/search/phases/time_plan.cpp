@@ -38,6 +38,9 @@ constexpr double kAdmissionsPerFinalist = 2, kEvaluationsPerFinalist = 10;
 constexpr double kTimedSizeCompared_s = 1;
 /// The final stage may go on after the budget for this long, or this part of it.
 constexpr double kGrace_s = 3.5, kGracePart = 0.035;
+/// And then, while no finalist has a result, for as long as the first is expected to take; at least
+/// and at most so long.
+constexpr double kLeastForTheFirst_s = 5, kMostForTheFirst_s = 15;
 /// A search gets at least this part of what is left when it begins, whatever is kept back.
 constexpr double kLeastForSearch = 0.3;
 /// Of a budget: beside a very slow reference a search goes on so long while it has found nothing.
@@ -123,6 +126,11 @@ double TimePlan::known_end() const {
 double TimePlan::finals_end() const {
   const double total = budget_.seconds;
   return total > 0 ? total + std::max(kGrace_s, kGracePart * total) : kNever;
+}
+
+double TimePlan::for_the_first_s() const {
+  return std::clamp(kCompiles * best_compile_s_ + kChecks * best_check_s_, kLeastForTheFirst_s,
+                    kMostForTheFirst_s);
 }
 
 double TimePlan::enough_finals_s() const {

@@ -30,6 +30,8 @@ class TimePlan {
   [[nodiscard]] double known_end() const;
   /// Past the budget by less than the run as a whole may be: results are still written after it.
   [[nodiscard]] double finals_end() const;
+  /// After finals_end(), while no finalist has a result: without one all was for nothing.
+  [[nodiscard]] double for_the_first_s() const;
   /// Of final stages together: once the budget is over, those of the best and the reference are
   /// enough after so long.
   [[nodiscard]] double enough_finals_s() const;
