@@ -9,7 +9,8 @@
 //   speed GPU F       a kernel takes F times as long there
 //   run_ms MS         of the real clock, for each run of a candidate at the timed size
 //   model GPU NAME    another name
-//   lost GPU          from then on launches fail there and it is not opened again
+//   lost GPU [RUNS]   from then on launches fail there and it is not opened again; with RUNS: once
+//                     the file of runs has so many bytes
 //   sick GPU          launches of candidates at the timed size fault there, and it is opened again
 //   pci GPU ADDRESS   "0000:03:00.0"
 // A file with the ending ".runs" gets a byte for each run of a candidate at the timed size.
@@ -66,6 +67,15 @@ struct FakeGpus {
   std::set<int> lost, sick;
 };
 
+std::string file_of_runs(const std::string& description) {
+  return description.substr(0, description.size() - 5) + ".runs";
+}
+
+int runs_on_record(const std::string& description) {
+  std::ifstream runs(file_of_runs(description), std::ios::ate);
+  return runs ? static_cast<int>(runs.tellg()) : 0;
+}
+
 FakeGpus fake_gpus() {
   static const std::string described = [] {
     Dl_info self;
@@ -80,7 +90,7 @@ FakeGpus fake_gpus() {
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string what;
-    int gpu = 0;
+    int gpu = 0, after = 0;
     words >> what;
     if (what == "run_ms") {
       words >> gpus.run_ms;
@@ -91,7 +101,8 @@ FakeGpus fake_gpus() {
     if (what == "speed") words >> gpus.speed[gpu];
     if (what == "model") std::getline(words >> std::ws, gpus.model[gpu]);
     if (what == "pci") words >> gpus.pci[gpu];
-    if (what == "lost") gpus.lost.insert(gpu);
+    if (what == "lost" && (!(words >> after) || runs_on_record(described) >= after))
+      gpus.lost.insert(gpu);
     if (what == "sick") gpus.sick.insert(gpu);
   }
   return gpus;
@@ -259,8 +270,9 @@ CUresult candidate(Function& function, const unsigned char* block) {
   if (n > 100000)
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(gpus.run_ms));
   if (n > 100000 && !gpus.path.empty()) {
-    const auto name = gpus.path.substr(0, gpus.path.size() - 5) + ".runs";
-    if (std::fstream runs(name, std::ios::in | std::ios::out | std::ios::ate); runs) runs << '.';
+    if (std::fstream runs(file_of_runs(gpus.path), std::ios::in | std::ios::out | std::ios::ate);
+        runs)
+      runs << '.';
   }
   if (gpus.lost.contains(opened_gpu)) return sticky = CUDA_ERROR_UNKNOWN;
   if (gpus.sick.contains(opened_gpu) && n > 100000) return sticky = CUDA_ERROR_ILLEGAL_ADDRESS;

@@ -345,9 +345,11 @@ class BulkBuilder {
   }
 
   /// Scores to weights: 2^(scale * score - shift). The shift is the largest logit so far, or up to
-  /// kSlack less, so that sums seldom have to follow it. A shift that is large is rounded by so
-  /// much that f16 has no such weights. There it is kept as a score, and where it is a large one,
-  /// taken from the scores before they are scaled.
+  /// kSlack less, so that sums seldom have to follow it. Weights of f16 hold 2^16 at most, and a
+  /// large product scale * shift is rounded by more than that. So for f16 the shift is kept as a
+  /// score, not yet scaled. Where it is near 0, a weight costs one multiply-add,
+  /// 2^(scale * score - scale * shift); elsewhere the shift is subtracted from the scores first.
+  /// kTop then has what is left to subtract, scale * shift or 0.
   void weigh(const Work& work, Ref k_first, tile::Body& body) {
     mask(work, k_first, body);
     const Ref scale = real(a_.scale.value_or(1));

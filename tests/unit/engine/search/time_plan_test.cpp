@@ -64,6 +64,17 @@ TEST(TimePlan, OnAGpuChecksThatTakeLongHaveTimeToo) {
 
 /// A naive attention of 0.7 s: of 15 s the search had three, as each of four final stages was taken
 /// to run the reference sixteen times.
+// Without a result all was for nothing: what takes seconds to compile and check gets them.
+TEST(TimePlan, TheFirstFinalStageHasTheTimeThatItIsExpectedToTake) {
+  TimePlan plan({.seconds = 15}, false);
+  EXPECT_EQ(plan.for_the_first_s(), 5);
+  plan.compiled(2);
+  plan.checked(1);
+  EXPECT_NEAR(plan.for_the_first_s(), 8.5, 1e-9);
+  plan.checked(40);
+  EXPECT_EQ(plan.for_the_first_s(), 15);
+}
+
 TEST(TimePlan, ASearchHasTimeBesideAVerySlowReference) {
   TimePlan plan({.seconds = 15}, false);
   plan.admitted(700e3, 3, 5);
