@@ -382,7 +382,7 @@ TEST_F(TileSums, RowsOfEveryLane) {
   const auto got = test.probed(
       {{settled, Probed::each_of("top[i]", 2) + Probed::each_of("total[i]", 2, 256) +
                      Probed::each_of("share[i]", 2, 512)},
-       {"sums[i] = sums[i];\n    });\n    g_settle(sums);", Probed::each_of("share[i]", 2, 768)}});
+       {"sums[i] = sums[i];\n    }\n    g_settle(sums);", Probed::each_of("share[i]", 2, 768)}});
   ASSERT_FALSE(got.empty());
   for (std::int64_t thread = 0; thread < 128; ++thread) {
     for (std::int64_t half = 0; half < 2; ++half) {
