@@ -27,7 +27,7 @@ std::string strategy_summaries() {
 
 Result<void> check_rewriter(std::string_view name) {
   if (find_rewriter(name) != nullptr) return {};
-  return invalid(fmt::format("--without {}: no such rewriter; `hone rules` lists them", name));
+  return invalid(fmt::format("{}: no such rewriter; `hone rules` lists them", name));
 }
 
 using S = SearchSettings;
@@ -62,6 +62,9 @@ std::vector<SearchOption> make_options() {
        .field = NamesField{&S::without, check_rewriter},
        .help = "Rewriters not to use, separated by commas; `hone rules` lists them",
        .always_sent_as = "disabled"},
+      {.name = "only",
+       .field = NamesField{&S::only, check_rewriter},
+       .help = "Rewriters to use and no others, separated by commas; `hone rules` lists them"},
       {.name = "known",
        .field = SwitchField{&S::known, "Begin as if nothing were known"},
        .help = "Begin with what was fastest in earlier searches of the task, or of the same one at "
@@ -93,9 +96,10 @@ Result<void> check(const SearchOption&, const NameField& field, const S& setting
   return field.check(settings.*field.member);
 }
 
-Result<void> check(const SearchOption&, const NamesField& field, const S& settings) {
+Result<void> check(const SearchOption& option, const NamesField& field, const S& settings) {
   for (const std::string& name : settings.*field.member)
-    if (auto known = field.check(name); !known) return known;
+    if (auto known = field.check(name); !known)
+      return invalid(fmt::format("--{} {}", option.name, known.error().message));
   return {};
 }
 
@@ -113,6 +117,15 @@ std::string text_of(const T& value) {
 std::string default_strategy() { return std::string(strategies().front().name); }
 
 SearchSettings default_settings() { return {.budget = {.seconds = 60}}; }
+
+std::vector<std::string> left_out(const SearchSettings& settings) {
+  std::vector<std::string> out = settings.without;
+  if (settings.only.empty()) return out;
+  for (const auto& rewriter : rewriters())
+    if (std::ranges::find(settings.only, rewriter->name()) == settings.only.end())
+      out.emplace_back(rewriter->name());
+  return out;
+}
 
 const std::vector<SearchOption>& search_options() {
   static const std::vector<SearchOption> kOptions = make_options();

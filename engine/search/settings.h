@@ -23,12 +23,16 @@ struct SearchSettings {
   std::string strategy = default_strategy();
   int finalists = 5;                 ///< timed again in a fresh process
   std::vector<std::string> without;  ///< rewriters that may not propose
+  std::vector<std::string> only;     ///< those that may; none: all
   bool prescreen = true;             ///< on a GPU: measure only what the time model gives a chance
   int patience = 100;                ///< [% of the budget] without anything faster; 100: no end
   bool known = true;                 ///< begin with what earlier searches found
   bool ranking = true;  ///< of several draws, try what a trained model takes for the fastest
   bool operator==(const SearchSettings&) const = default;
 };
+
+/// Names of the rewriters that may not propose.
+[[nodiscard]] std::vector<std::string> left_out(const SearchSettings& settings);
 
 /// What holds where a user says nothing: a budget of 60 s, and the members' own defaults.
 [[nodiscard]] SearchSettings default_settings();

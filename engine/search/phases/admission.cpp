@@ -63,7 +63,7 @@ Result<void> Admission::open_builder() {
   for (std::string& line : slow_check_sizes(task_, costs_))
     run_.outcome.warnings.push_back(std::move(line));
   auto builder = RequestBuilder::make(
-      run_.rewriting, task_, target_limits(run_.target.info.arch), run_.options.settings.without,
+      run_.rewriting, task_, target_limits(run_.target.info.arch), left_out(run_.options.settings),
       {.sizes = secret_bits(),
        .inputs = run_.modelled() ? run_.random.bits() : secret_bits(),
        .places = secret_bits()},

@@ -30,10 +30,11 @@ std::vector<Recipe> recipes_to_begin_with(SearchRun& run, const Task& task) {
   auto known = run.journal.known_recipes(task, kOfEachTask);
   std::ranges::stable_sort(known, {},
                            [&](const KnownRecipe& one) { return distance(task.sizes, one.sizes); });
+  const std::vector<std::string> not_to_use = left_out(settings);
   const auto usable = [&](const Recipe& recipe) {
     return !recipe.empty() && required_math(recipe) <= task.math &&
-           std::ranges::none_of(
-               recipe, [&](const Step& step) { return holds(settings.without, step.rewriter); });
+           std::ranges::none_of(recipe,
+                                [&](const Step& step) { return holds(not_to_use, step.rewriter); });
   };
   std::vector<Recipe> first;
   for (KnownRecipe& one : known)

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "engine/cli/command.h"
 #include "engine/web/search_fields.h"
+#include "rewriters/core/registry.h"
 
 namespace hone {
 namespace {
@@ -36,6 +38,18 @@ TEST(SearchSettings, WhatIsOutOfRangeIsRefusedByItsName) {
   refused([](SearchSettings& s) { s.finalists = 65; }, "from 1 to 64");
   refused([](SearchSettings& s) { s.strategy = "luck"; }, "'luck'");
   refused([](SearchSettings& s) { s.without = {"no-such"}; }, "--without no-such");
+  refused([](SearchSettings& s) { s.only = {"no-such"}; }, "--only no-such");
+}
+
+TEST(SearchSettings, WhatMayNotProposeFollowsFromBothLists) {
+  SearchSettings settings;
+  EXPECT_TRUE(left_out(settings).empty());
+  settings.without = {"unroll"};
+  EXPECT_EQ(left_out(settings), std::vector<std::string>{"unroll"});
+  settings.only = {"unroll", "tunables"};
+  const std::vector<std::string> out = left_out(settings);
+  EXPECT_EQ(out.size(), rewriters().size() - 1) << "all but 'tunables'";
+  EXPECT_EQ(std::ranges::find(out, "tunables"), out.end());
 }
 
 class SearchCommandLine : public testing::Test {
@@ -70,8 +84,9 @@ TEST_F(SearchCommandLine, GivesTheDefaultsWhereNothingIsSaid) {
 }
 
 TEST_F(SearchCommandLine, GivesWhatIsSaid) {
-  const auto settings = parse({"--budget", "2m", "--seed", "9", "--strategy", "random",
-                               "--no-prescreen", "--finalists", "3", "--without", "tunables"});
+  const auto settings =
+      parse({"--budget", "2m", "--seed", "9", "--strategy", "random", "--no-prescreen",
+             "--finalists", "3", "--without", "tunables", "--only", "unroll,launch-shape"});
   ASSERT_TRUE(settings) << settings.error().message;
   SearchSettings expected;
   expected.budget.seconds = 120;
@@ -79,6 +94,7 @@ TEST_F(SearchCommandLine, GivesWhatIsSaid) {
   expected.strategy = "random";
   expected.finalists = 3;
   expected.without = {"tunables"};
+  expected.only = {"unroll", "launch-shape"};
   expected.prescreen = false;
   EXPECT_EQ(*settings, expected);
 }
