@@ -12,6 +12,10 @@ const std::vector<StrategyInfo>& strategies() {
 
 Result<void> check_strategy(std::string_view) { return {}; }
 
+const std::vector<const Rewriter*>& rewriters() {
+  static const std::vector<const Rewriter*> kNone;
+  return kNone;
+}
 const Rewriter* find_rewriter(std::string_view) { return nullptr; }
 
 }  // namespace hone
