@@ -13,6 +13,7 @@
 #include "engine/queue/messages_result.h"
 #include "engine/rewriting/local_rewriting.h"
 #include "engine/search/requests/requests.h"
+#include "tests/fakes/doubling.h"
 
 namespace hone::queue {
 namespace {
@@ -66,24 +67,10 @@ TEST(Implausible, IsNothingOfAnHonestEmulator) {
   }
 }
 
-/// Kernels that tests/fakes/fake_cuda.cpp knows by name.
-ConcreteProgram fake_program(const std::string& kernel, std::int64_t n) {
-  ConcreteProgram p;
-  p.source = "extern \"C\" __global__ void " + kernel + R"((const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = 2.0f * x[i];
-})";
-  p.buffers = {{"x", ScalarType::kF32, {n}, Role::kIn, {}},
-               {"y", ScalarType::kF32, {n}, Role::kOut, {}}};
-  p.launches = {
-      {kernel, {(n + 255) / 256, 1, 1}, {256, 1, 1}, 0, {BufferIndex{0}, BufferIndex{1}, n}}};
-  return p;
-}
-
 EvaluationRequest fake_request(const std::string& candidate) {
   EvaluationRequest r;
-  r.checks.push_back({fake_program("scale", 1000), fake_program(candidate, 1000), 1});
-  r.timed = {fake_program("scale", 200'000), fake_program(candidate, 200'000), 2};
+  r.checks.push_back({doubling("scale", 1000), doubling(candidate, 1000), 1});
+  r.timed = {doubling("scale", 200'000), doubling(candidate, 200'000), 2};
   r.seed = 3;
   return r;
 }

@@ -11,29 +11,17 @@
 #include <tuple>
 
 #include "evaluator/evaluator.h"
+#include "tests/fakes/doubling.h"
 
 namespace hone {
 namespace {
 
 constexpr std::int64_t kTimed = 200000;
 
-ConcreteProgram program(const std::string& kernel, std::int64_t n) {
-  ConcreteProgram p;
-  p.source = "extern \"C\" __global__ void " + kernel + R"((const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = 2.0f * x[i];
-})";
-  p.buffers = {{"x", ScalarType::kF32, {n}, Role::kIn, {}},
-               {"y", ScalarType::kF32, {n}, Role::kOut, {}}};
-  p.launches = {
-      {kernel, {(n + 255) / 256, 1, 1}, {256, 1, 1}, 0, {BufferIndex{0}, BufferIndex{1}, n}}};
-  return p;
-}
-
 EvaluationRequest request(const std::string& candidate, const std::string& reference = "scale") {
   EvaluationRequest r;
-  r.checks.push_back({program(reference, 1000), program(candidate, 1000), 1});
-  r.timed = {program(reference, kTimed), program(candidate, kTimed), 2};
+  r.checks.push_back({doubling(reference, 1000), doubling(candidate, 1000), 1});
+  r.timed = {doubling(reference, kTimed), doubling(candidate, kTimed), 2};
   r.seed = 3;
   return r;
 }
@@ -183,7 +171,7 @@ TEST_F(OnAFakeGpu, InTheFinalStageChecksAreDividedAmongRunners) {
       r.by_rules = by_rules;
       for (const std::int64_t n : {300, 1500, 77}) {
         auto check = r.checks[0];
-        check = {program("scale", n), program(candidate, n), 4};
+        check = {doubling("scale", n), doubling(candidate, n), 4};
         check.hidden = true;
         if (n == wrong_at)
           check.candidate.source.replace(check.candidate.source.find("2.0f"), 4, "3.0f");
@@ -210,7 +198,7 @@ TEST_F(OnAFakeGpu, InTheFinalStageNumbersOfAStrangersOwnAreAmongTheInputs) {
     const auto own = [](ConcreteProgram& p) {
       p.source.replace(p.source.find("2.0f"), 4, "(x[i] == 0.7310586f ? 3.0f : 2.0f)");
     };
-    r.checks.push_back({program("scale", 77), program("scale_quick", 77), 4});
+    r.checks.push_back({doubling("scale", 77), doubling("scale_quick", 77), 4});
     for (auto& check : r.checks) own(check.candidate);
     own(r.timed.candidate);
     return evaluate(r);
@@ -224,18 +212,18 @@ TEST_F(OnAFakeGpu, InTheFinalStageNumbersOfAStrangersOwnAreAmongTheInputs) {
 
 TEST_F(OnAFakeGpu, WhatTheEmulatorLacksSwitchesNoCheckOff) {
   const auto uncovered = [](const std::string& kernel, std::int64_t n) {
-    auto p = program(kernel, n);
+    auto p = doubling(kernel, n);
     p.source.insert(p.source.find("int i ="),
                     "unsigned int e; asm volatile(\"mov.u32 %0, %%envreg0;\" : \"=r\"(e));\n  ");
     return p;
   };
   for (const char* hidden : {"scale", "scale_wrong"}) {
     EvaluationRequest r;
-    r.checks.push_back({program("scale", 1000), uncovered("scale", 1000), 1});
+    r.checks.push_back({doubling("scale", 1000), uncovered("scale", 1000), 1});
     // Large enough for the fake to be wrong there, which the emulator does not get to see.
     r.checks.push_back(
-        {program("scale", kTimed), uncovered(hidden, kTimed), 2, InputSet::kMultiples, true});
-    r.timed = {program("scale", kTimed), uncovered("scale", kTimed), 2};
+        {doubling("scale", kTimed), uncovered(hidden, kTimed), 2, InputSet::kMultiples, true});
+    r.timed = {doubling("scale", kTimed), uncovered("scale", kTimed), 2};
     r.seed = 3;
     r.stage = Stage::kFinal;
     const auto e = evaluate(r);
