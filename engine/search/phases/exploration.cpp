@@ -50,6 +50,7 @@ Exploration::Exploration(SearchRun& run, Admission& admission, LlmSide& llm, Ope
                 opening.telling().asking_threads(children_of(run.rewriting)),
                 [&queue = run.target.queue] { queue.wake(); }),
       limit_(run.target.window, gpus_of(run.target)),
+      first_id_(run.next_id),
       gpus_before_(uses_of(run.target)),
       last_gain_{run.findings.counts.evaluated(), run.clock.elapsed_s()},
       asked_to_evaluate_(opening.recalled()) {}
@@ -273,7 +274,18 @@ bool Exploration::receive(milliseconds timeout) {
   candidate->answer(std::move(done->evaluation), cancelling());
   if (candidate->is(State::kEvaluated)) limit_.evaluated(candidate->evaluation.gates);
   run_.clock.plan.searched(seconds_since(start_), ++finished_);
+  if (!pioneers_are_out()) run_.clock.plan.pioneers_answered();
   return true;
+}
+
+/// Some are not asked yet, or have no answer.
+bool Exploration::pioneers_are_out() const {
+  const std::uint64_t end = first_id_ + opening_.strategy().pioneers();
+  return run_.next_id < end || std::ranges::any_of(
+                                   window_,
+                                   [end](const Candidate& candidate) {
+                                     return candidate.id < end && candidate.is(State::kEvaluating);
+                                   });
 }
 
 /// An answer to what was told as a crash: put back meanwhile, what it says now counts instead.

@@ -58,6 +58,7 @@ class Exploration {
   [[nodiscard]] bool is_ready(const Candidate& candidate) const;
   void tell(const Candidate& candidate);
   bool receive(std::chrono::milliseconds timeout);
+  [[nodiscard]] bool pioneers_are_out() const;
   void hear_again(Done done);
   void end();
   void tell_the_rest();
@@ -70,6 +71,7 @@ class Exploration {
   Feeder feeder_;
   Proposer proposer_;
   FlightLimit limit_;                      ///< of a GPU
+  const std::uint64_t first_id_;           ///< the strategy's first candidate has it
   const std::vector<GpuUse> gpus_before_;  ///< what they had done when it began
   const bool several_gpus_ = gpus_before_.size() > 1;
   Telling::Window window_;

@@ -43,7 +43,9 @@ constexpr double kGrace_s = 3.5, kGracePart = 0.035;
 constexpr double kLeastForTheFirst_s = 5, kMostForTheFirst_s = 15;
 /// A search gets at least this part of what is left when it begins, whatever is kept back.
 constexpr double kLeastForSearch = 0.3;
-/// Of a budget: beside a very slow reference a search goes on so long while it has found nothing.
+/// Of a budget: beside a very slow reference a search goes on so long while it has found nothing,
+/// or has no answer to what the strategy sent ahead: what is first to be faster may rewrite one
+/// launch of several only.
 constexpr double kUntilOneIsFound = 0.75;
 /// To make and evaluate what is known from earlier searches.
 constexpr double kKnown_s = 3;
@@ -115,7 +117,8 @@ double TimePlan::search_end() const {
   const double most = modelled_ ? kMostForFinals : kMostForFinalsOnGpu;
   reserve = std::max(reserve, std::min(most * total, wanted));
   const double begin = std::min(search_begin_s_, total);
-  const double least = reference_is_very_slow() && !found_ ? kUntilOneIsFound * total : 0;
+  const bool waits = reference_is_very_slow() && (!found_ || pioneers_out_);
+  const double least = waits ? kUntilOneIsFound * total : 0;
   return std::max({least, begin + kLeastForSearch * (total - begin), total - reserve});
 }
 

@@ -19,6 +19,8 @@ class TimePlan {
   void compiled(double best_s);
   /// And to check it, likewise.
   void checked(double best_s);
+  /// All that the strategy sent ahead has an answer.
+  void pioneers_answered() { pioneers_out_ = false; }
   /// How fast the search goes: `finished` evaluations in `search_s`. May be said again and again.
   void searched(double search_s, std::int64_t finished);
 
@@ -51,7 +53,8 @@ class TimePlan {
   Budget budget_;
   bool modelled_;
   double reference_s_ = 0, admission_s_ = 0, search_begin_s_ = 0, evaluation_s_ = 0;
-  bool found_ = false;                            ///< something faster than the reference
+  bool found_ = false;  ///< something faster than the reference
+  bool pioneers_out_ = true;
   double best_compile_s_ = 0, best_check_s_ = 0;  ///< 0: not known
 };
 
