@@ -431,7 +431,7 @@ Result<bool> EvaluatorImpl::Gates::measure() {
                             (measure.final_stage ? kFinalRuns * reference_s : 0);
   if (place_) place_->wait();
   const double before_s = evaluation_.gates.measure;
-  const auto measured = e_.gpu_->measure(measure, deadline_s, &evaluation_.gates);
+  const auto measured = e_.gpu_->measure(measure, request_.order, deadline_s, &evaluation_.gates);
   if (!measured) return std::unexpected(measured.error());
   const protocol::MeasureReply* const reply = &measured->reply;
   if (!measure.final_stage) e_.note_measured(evaluation_.gates.measure - before_s);

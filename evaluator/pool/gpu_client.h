@@ -37,9 +37,6 @@ class GpuClient {
   /// Replaces the runner by a new one: does the GPU still answer? Errors: kInfrastructure.
   [[nodiscard]] Result<void> restart();
 
-  /// How many requests wait for the GPU, or have it.
-  [[nodiscard]] std::size_t waiting() { return turns_.size(); }
-
   /// Of a client of the mode "library": opens cuBLAS and says which it is. Errors: kEnvironment.
   [[nodiscard]] Result<std::string> open_library();
 

@@ -96,7 +96,6 @@ bool GpuSet::is_cancelled() {
 }
 
 std::size_t GpuSet::waiting() {
-  if (gpus_.size() == 1) return gpus_.front()->client->waiting();
   const std::lock_guard lock(mutex_);
   const std::size_t works = left();
   if (works == 0) return 0;
@@ -147,13 +146,12 @@ void GpuSet::lose(std::size_t gpu, const std::string& why) {
   if (options_.warn) options_.warn(line);
 }
 
-Result<std::size_t> GpuSet::take() {
+Result<std::size_t> GpuSet::take(std::uint64_t order) {
   std::unique_lock lock(mutex_);
-  const std::uint64_t mine = next_++;
-  line_.push_back(mine);
+  const auto mine = line_.emplace(order, next_++).first;
   moved_.wait(
-      lock, [&] { return cancelled_ || left() == 0 || (line_.front() == mine && !free_.empty()); });
-  std::erase(line_, mine);
+      lock, [&] { return cancelled_ || left() == 0 || (line_.begin() == mine && !free_.empty()); });
+  line_.erase(mine);
   moved_.notify_all();
   if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
   if (left() == 0) return fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed());
@@ -215,7 +213,8 @@ Result<protocol::MeasureReply> GpuSet::admit(const protocol::MeasureRequest& req
 }
 
 Result<GpuSet::Measured> GpuSet::measure_alone(const protocol::MeasureRequest& request,
-                                               double deadline_s, GateSeconds* gates) {
+                                               std::uint64_t order, double deadline_s,
+                                               GateSeconds* gates) {
   Gpu& gpu = *gpus_.front();
   const std::string& key = request.timed.reference.key;
   protocol::MeasureRequest own = request;
@@ -224,8 +223,15 @@ Result<GpuSet::Measured> GpuSet::measure_alone(const protocol::MeasureRequest& r
     if (const auto known = gpu.samples_us.find(key); known != gpu.samples_us.end())
       own.reference_samples_us = known->second;
   }
+  // Encoded before the wait: while one candidate is measured the next one's bytes are ready.
+  const auto message = protocol::frame(protocol::to_message(own));
+  if (!message) return std::unexpected(message.error());
+  StopWatch waiting(gates->wait);
+  if (const auto taken = take(order); !taken) return std::unexpected(taken.error());
+  waiting.stop();
   const double before_s = gates->measure;
-  auto reply = gpu.client->measure(own, own.final_stage, deadline_s, gates);
+  auto reply = gpu.client->measure(*message, own.final_stage, deadline_s, gates);
+  give(0);
   if (!reply) return std::unexpected(reply.error());
   const std::lock_guard lock(mutex_);
   ++gpu.use.measured;
@@ -290,16 +296,17 @@ std::string GpuSet::mistake_of(Gpu& gpu, const std::string& reference_key, doubl
   return reply->verdict == Verdict::kOk ? "" : std::string(to_string(reply->verdict));
 }
 
-Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request, double deadline_s,
+Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request,
+                                         std::uint64_t order, double deadline_s,
                                          GateSeconds* gates) {
   GateSeconds unused;
   if (gates == nullptr) gates = &unused;
-  if (gpus_.size() == 1) return measure_alone(request, deadline_s, gates);
+  if (gpus_.size() == 1) return measure_alone(request, order, deadline_s, gates);
   // Before the wait: a GPU that is free is not to idle meanwhile.
   nlohmann::json message = protocol::to_message(request);
   while (true) {
     StopWatch waiting(gates->wait);
-    const auto taken = take();
+    const auto taken = take(order);
     waiting.stop();
     if (!taken) return std::unexpected(taken.error());
     Gpu& gpu = *gpus_[*taken];

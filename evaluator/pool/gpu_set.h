@@ -1,6 +1,6 @@
-// The GPUs of one evaluator: one, or several of one model that share what waits to be measured. A
-// request goes to the GPU that is free first. A GPU that fails is left out from then on, and what
-// it was at goes to another one. Thread-safe.
+// The GPUs of one evaluator: one, or several of one model that share what waits to be measured. The
+// request of the lowest order goes to the GPU that is free first. A GPU that fails is left out from
+// then on, and what it was at goes to another one. Thread-safe.
 //
 // Clocks differ from GPU to GPU. So the reference is timed on each of them, and a quick time is
 // given as the first GPU would take for it: times the reference's ratio. A final stage's times are
@@ -13,7 +13,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evaluator/pool/gpu_client.h"
@@ -46,10 +48,12 @@ class GpuSet {
     double alone_us = 0;  ///< what the reference took on this GPU by itself [us]; 0: not known
     double to_first = 1;  ///< times a time of the reply: on the first GPU
   };
-  /// Fills in what the reference takes on the GPU that measures. `request.best_time_us` and, of the
-  /// quick stage, the reply's times are the first GPU's. As GpuClient::measure() otherwise. Errors:
-  /// kInfrastructure, also when no GPU is left.
-  [[nodiscard]] Result<Measured> measure(const protocol::MeasureRequest& request, double deadline_s,
+  /// Waits for a GPU: of those who wait the lowest `order` goes first, and of one order who came
+  /// first. Fills in what the reference takes on the GPU that measures. `request.best_time_us` and,
+  /// of the quick stage, the reply's times are the first GPU's. As GpuClient::measure() otherwise.
+  /// Errors: kInfrastructure, also when no GPU is left.
+  [[nodiscard]] Result<Measured> measure(const protocol::MeasureRequest& request,
+                                         std::uint64_t order, double deadline_s,
                                          GateSeconds* gates);
 
   /// The longest that the reference took on any GPU [us]; 0: not known.
@@ -72,9 +76,10 @@ class GpuSet {
 
   explicit GpuSet(const EvaluatorOptions& options) : options_(options) {}
   [[nodiscard]] Result<Measured> measure_alone(const protocol::MeasureRequest& request,
-                                               double deadline_s, GateSeconds* gates);
+                                               std::uint64_t order, double deadline_s,
+                                               GateSeconds* gates);
   /// Waits for a GPU.
-  [[nodiscard]] Result<std::size_t> take();
+  [[nodiscard]] Result<std::size_t> take(std::uint64_t order);
   void give(std::size_t gpu);
   /// The request as this GPU's runner is to have it. `message`: what is the same for all GPUs.
   [[nodiscard]] Result<protocol::Frame> message_for(const Gpu& gpu,
@@ -99,8 +104,9 @@ class GpuSet {
 
   std::mutex mutex_;  ///< of what follows
   std::condition_variable moved_;
-  std::deque<std::size_t> free_;            ///< GPUs, by index; the one that idles longest first
-  std::deque<std::uint64_t> line_;          ///< who waits, in order of coming
+  std::deque<std::size_t> free_;  ///< GPUs, by index; the one that idles longest first
+  /// Who waits: its order, and a number that grows.
+  std::set<std::pair<std::uint64_t, std::uint64_t>> line_;
   std::uint64_t next_ = 0;                  ///< of the line
   std::map<std::string, double> first_us_;  ///< by key: what a reference takes on the first GPU
   std::map<std::string, protocol::MeasureRequest> admissions_;  ///< by key

@@ -30,7 +30,8 @@ struct Candidate {
     kCancelled,
   };
   State state = State::kRefused;
-  std::uint64_t id = 0;  ///< of its evaluation
+  std::uint64_t id = 0;     ///< of its evaluation
+  std::uint64_t order = 0;  ///< in which the strategy was asked
   Recipe recipe;
   CandidateRecord record;  ///< empty while refused; the hash alone while repeated
   std::uint64_t seed = 0;  ///< of its evaluation

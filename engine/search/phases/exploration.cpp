@@ -50,7 +50,6 @@ Exploration::Exploration(SearchRun& run, Admission& admission, LlmSide& llm, Ope
                 opening.telling().asking_threads(children_of(run.rewriting)),
                 [&queue = run.target.queue] { queue.wake(); }),
       limit_(run.target.window, gpus_of(run.target)),
-      first_id_(run.next_id),
       gpus_before_(uses_of(run.target)),
       last_gain_{run.findings.counts.evaluated(), run.clock.elapsed_s()},
       asked_to_evaluate_(opening.recalled()) {}
@@ -180,6 +179,7 @@ void Exploration::take(Proposed proposed) {
 Candidate Exploration::candidate_of(Proposed proposed) {
   Candidate candidate;
   candidate.id = run_.next_id++;
+  candidate.order = proposed.order;
   candidate.recipe = std::move(proposed.recipe);
   ++run_.findings.counts.proposed;
   if (!proposed.rewritten) {
@@ -212,7 +212,8 @@ void Exploration::evaluate(const Candidate& candidate) {
   Draft draft{.id = candidate.id,
               .recipe = candidate.record.recipe,
               .program = candidate.record.program,
-              .seed = candidate.seed};
+              .seed = candidate.seed,
+              .order = candidate.order};
   // No rule vouches for the user's own values of tunables, nor for what a model wrote.
   draft.measure_first =
       !run_.modelled() && !has_tunables(draft.recipe) && !has_model_step(draft.recipe);
@@ -280,12 +281,13 @@ bool Exploration::receive(milliseconds timeout) {
 
 /// Some are not asked yet, or have no answer.
 bool Exploration::pioneers_are_out() const {
-  const std::uint64_t end = first_id_ + opening_.strategy().pioneers();
-  return run_.next_id < end || std::ranges::any_of(
-                                   window_,
-                                   [end](const Candidate& candidate) {
-                                     return candidate.id < end && candidate.is(State::kEvaluating);
-                                   });
+  const std::size_t pioneers = opening_.strategy().pioneers();
+  return proposer_.asked_so_far() < pioneers ||
+         std::ranges::any_of(
+             window_,
+             [pioneers](const Candidate& candidate) {
+               return candidate.order < pioneers && candidate.is(State::kEvaluating);
+             });
 }
 
 /// An answer to what was told as a crash: put back meanwhile, what it says now counts instead.

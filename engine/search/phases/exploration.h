@@ -71,7 +71,6 @@ class Exploration {
   Feeder feeder_;
   Proposer proposer_;
   FlightLimit limit_;                      ///< of a GPU
-  const std::uint64_t first_id_;           ///< the strategy's first candidate has it
   const std::vector<GpuUse> gpus_before_;  ///< what they had done when it began
   const bool several_gpus_ = gpus_before_.size() > 1;
   Telling::Window window_;

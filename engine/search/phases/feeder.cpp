@@ -47,6 +47,7 @@ void Feeder::run(const std::stop_token& stopping) {
       queue_.post({draft.id, std::unexpected(request.error())});
       continue;
     }
+    request->order = draft.order;
     request->best_time_us = draft.best_time_us;
     request->screen_above_us = draft.screen_above_us;
     request->measure_first = draft.measure_first;

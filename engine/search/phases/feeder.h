@@ -21,7 +21,8 @@ struct Draft {
   Recipe recipe;
   Program program;  ///< what the recipe yields at the timed sizes
   std::uint64_t seed = 0;
-  double best_time_us = 0;     ///< see EvaluationRequest
+  std::uint64_t order = 0;     ///< see EvaluationRequest
+  double best_time_us = 0;     ///< likewise
   double screen_above_us = 0;  ///< likewise
   bool measure_first = false;  ///< likewise
   /// Refused unless RequestBuilder::checks_edits_as_timed(): where nothing runs and compares what

@@ -132,8 +132,9 @@ double TimePlan::finals_end() const {
 }
 
 double TimePlan::for_the_first_s() const {
-  return std::clamp(kCompiles * best_compile_s_ + kChecks * best_check_s_, kLeastForTheFirst_s,
-                    kMostForTheFirst_s);
+  return std::clamp(kCompiles * best_compile_s_ + kChecks * best_check_s_ +
+                        (modelled_ ? 0 : runs_of_reference() * reference_s_),
+                    kLeastForTheFirst_s, kMostForTheFirst_s);
 }
 
 double TimePlan::enough_finals_s() const {

@@ -2,6 +2,7 @@
 // told how many there are, how fast each is, and which of them fails.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "evaluator/evaluator.h"
 #include "evaluator/pool/placement.h"
@@ -123,6 +125,37 @@ TEST_P(SoManyGpus, AllGetWorkAndNoneStarves) {
   EXPECT_EQ(said(), "");
 }
 INSTANTIATE_TEST_SUITE_P(Of, SoManyGpus, testing::Values(2, 4, 8));
+
+class InLine : public SeveralGpus, public testing::WithParamInterface<int> {};
+
+// The last one's orders are the lowest. All others come while the first ones are measured.
+TEST_P(InLine, TheLowestOrderIsMeasuredNext) {
+  const auto gpus = static_cast<std::size_t>(GetParam());
+  describe("gpus " + std::to_string(gpus) + "\nrun_ms 400\n");
+  options_.compile_processes = options_.check_processes = 4;
+  open();
+  std::vector<std::uint64_t> ended;
+  std::vector<std::jthread> threads;
+  const auto start = [&](std::uint64_t order) {
+    threads.emplace_back([&, order] {
+      auto request = doubling_request("scale_quick");
+      request.measure_first = true;
+      request.order = order;
+      const auto evaluation = evaluator_->evaluate(request);
+      EXPECT_TRUE(evaluation) << evaluation.error().message;
+      const std::lock_guard lock(mutex_);
+      ended.push_back(order);
+    });
+  };
+  for (std::uint64_t first = 0; first < gpus; ++first) start(first);
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  for (std::uint64_t order = 9; order > 9 - 2 * gpus; --order) start(order);
+  threads.clear();
+  ASSERT_EQ(ended.size(), 3 * gpus);
+  const auto half = ended.begin() + static_cast<std::ptrdiff_t>(2 * gpus);
+  EXPECT_LT(*std::max_element(ended.begin(), half), *std::min_element(half, ended.end()));
+}
+INSTANTIATE_TEST_SUITE_P(Of, InLine, testing::Values(1, 2));
 
 // Else whoever was measured on the faster one would seem faster.
 TEST_F(SeveralGpus, QuickTimesAreTheFirstOnesWhateverTheOthersClock) {

@@ -71,6 +71,11 @@ TEST(TimePlan, TheFirstFinalStageHasTheTimeThatItIsExpectedToTake) {
   plan.compiled(2);
   plan.checked(1);
   EXPECT_NEAR(plan.for_the_first_s(), 8.5, 1e-9);
+  TimePlan slow({.seconds = 15}, false);
+  slow.compiled(2);
+  slow.checked(1);
+  slow.admitted(700e3, 3, 5);
+  EXPECT_NEAR(slow.for_the_first_s(), 8.5 + 5 * 0.7, 1e-9) << "and five runs of the reference";
   plan.checked(40);
   EXPECT_EQ(plan.for_the_first_s(), 15);
 }
