@@ -3,7 +3,8 @@
 //                  for (...)
 // always legal (the order of operations stays); offered for canonical loops. `full` only where the
 // trip count is a small compile-time constant. A factor of 1 keeps the compiler from unrolling the
-// loop, so it is a change unless the loop's pragma says so already.
+// loop, so it is a change unless the loop's pragma says so already; of a large body without a
+// pragma it is not offered, as no compiler unrolls that unasked.
 #pragma once
 
 #include <memory>

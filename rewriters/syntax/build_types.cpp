@@ -29,10 +29,16 @@ TypeConverter::TypeConverter(const clang::ASTContext& context)
   policy_.Bool = true;
 }
 
-Type TypeConverter::convert(clang::QualType written) const {
-  Type result;
-  if (written.isNull()) return result;
+Type TypeConverter::convert(clang::QualType written) {
+  if (written.isNull()) return {};
   const clang::QualType type = written.getNonReferenceType().getCanonicalType();
+  if (const auto known = known_.find(type.getAsOpaquePtr()); known != known_.end())
+    return known->second;
+  return known_.emplace(type.getAsOpaquePtr(), converted(type)).first->second;
+}
+
+Type TypeConverter::converted(clang::QualType type) {
+  Type result;
   const clang::Type& plain = *type.getTypePtr();
   result.spelling = type.getAsString(policy_);
   result.name = type.getUnqualifiedType().getAsString(policy_);

@@ -3,6 +3,8 @@
 
 #include <clang/AST/ASTContext.h>
 
+#include <unordered_map>
+
 #include "rewriters/syntax/ast.h"
 
 namespace hone::syntax {
@@ -10,11 +12,14 @@ namespace hone::syntax {
 class TypeConverter {
  public:
   explicit TypeConverter(const clang::ASTContext& context);
-  [[nodiscard]] Type convert(clang::QualType type) const;
+  [[nodiscard]] Type convert(clang::QualType type);
 
  private:
+  [[nodiscard]] Type converted(clang::QualType canonical);
+
   const clang::ASTContext& context_;
   clang::PrintingPolicy policy_;
+  std::unordered_map<void*, Type> known_;  ///< by canonical type: most expressions share a few
 };
 
 }  // namespace hone::syntax

@@ -47,8 +47,18 @@ TEST(Unroll, WhatIsUnrolledWithinCounts) {
     }
   }
 )");
-  EXPECT_EQ(factors(task, "t/loop0"), "1 2");
+  EXPECT_EQ(factors(task, "t/loop0"), "2") << "so large a body is not unrolled unasked: 1 is idle";
   EXPECT_EQ(factors(task, "t/loop2"), "") << "it is to be unrolled as a whole";
+}
+
+TEST(Unroll, APragmaOfALargeBodyCanBeTakenBack) {
+  const Task task = task_of(R"(#pragma unroll 2
+  for (int i = 0; i < n; i += 1024) {
+#pragma unroll
+    for (int j = 0; j < 1024; ++j) sum += x[i + j];
+  }
+)");
+  EXPECT_EQ(factors(task, "t/loop0"), "1") << "2 is there already";
 }
 
 TEST(Unroll, AnInnerLoopThatIsNotUnrolledCountsOnce) {
