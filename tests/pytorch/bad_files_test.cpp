@@ -28,10 +28,10 @@ struct Good {
   std::vector<ZipMember> members;
 
   explicit Good(const std::string& fixture) {
-    const auto archive = Archive::open(fixtures_folder() / (fixture + ".pt2"));
-    for (const auto& [name, member] : archive->members()) {
+    const Archive archive = open_fixture(fixture);
+    for (const auto& [name, member] : archive.members()) {
       if (name.starts_with("recorded/")) continue;
-      members.push_back({"m/" + name, *archive->read(member, 1 << 20)});
+      members.push_back({"m/" + name, *archive.read(member, 1 << 20)});
     }
   }
   ZipMember& member(const std::string& end) {
