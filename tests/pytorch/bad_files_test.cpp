@@ -259,6 +259,27 @@ TEST_F(BadFiles, PlacesInMemory) {
   expect(slice, "takes elements -1 to 7 of a tensor that has 12");
 }
 
+/// PyTorch adds as often as an element is met, in an order that it does not say.
+TEST_F(BadFiles, ElementsThatOverlapAreWritten) {
+  Good file("strided_written");
+  with_argument(file, "aten.as_strided.default", "stride", {{"as_ints", {0}}});
+  expect(file, "writes into a tensor of which elements lie in one place");
+  Good windows("strided_written");
+  windows.edit_graph([](Json& graph) {
+    for (Json& node : graph["nodes"]) {
+      if (node["target"] != "torch.ops.aten.as_strided.default") continue;
+      node["inputs"][1]["arg"] = {{"as_ints", {2, 2}}};
+      node["inputs"][2]["arg"] = {{"as_ints", {1, 1}}};
+    }
+    const Json two = {{"as_int", 2}}, one = {{"as_int", 1}};
+    for (const char* made : {"as_strided", "add_"}) {
+      graph["tensor_values"][made]["sizes"] = {two, two};
+      graph["tensor_values"][made]["strides"] = {one, one};
+    }
+  });
+  expect(windows, "writes into a tensor of which elements lie in one place");
+}
+
 TEST_F(BadFiles, WindowsAndGrids) {
   const auto expect_with = [&](const char* fixture, const char* target, const char* argument,
                                const Json& value, const char* part) {

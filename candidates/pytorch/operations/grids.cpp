@@ -60,10 +60,10 @@ class Sampler {
       in.push_back(fmt::format("{}", d - 1 - i));
       const std::string half = number(0.5), one = number(1), &n = extents_[i];
       const std::string moved = fmt::format("({} + {})", kernel_.load(places, in), one);
-      kernel_.line(corners_
-                       ? fmt::format("{} s{} = {} * {} * ({} - 1);", real_, names_[i], moved, half, n)
-                       : fmt::format("{} s{} = ({} * {} - {}) * {};", real_, names_[i], moved, n,
-                                     one, half));
+      kernel_.line(
+          corners_ ? fmt::format("{} s{} = {} * {} * ({} - 1);", real_, names_[i], moved, half, n)
+                   : fmt::format("{} s{} = ({} * {} - {}) * {};", real_, names_[i], moved, n, one,
+                                 half));
     }
     if (mode == kLinear) {
       linear();
@@ -88,12 +88,12 @@ class Sampler {
       if (!corners_) kernel_.line(fmt::format("{} -= {};", place, low));
       kernel_.line(fmt::format("{0} = fabs{1}({0});", place, f_));
       const std::string span = corners_ ? fmt::format("({} - 1)", extent) : extent;
-      kernel_.line(fmt::format("{0} rest_{1} = fmod{2}({1}, ({0}){3}), flips_{1} = floor{2}({1} / "
-                               "{3});",
-                               real_, place, f_, span));
-      std::string value =
-          fmt::format("fmod{0}(flips_{1}, {2}) == {3} ? rest_{1} : {4} - rest_{1}", f_, place,
-                      number(2), zero, span);
+      kernel_.line(
+          fmt::format("{0} rest_{1} = fmod{2}({1}, ({0}){3}), flips_{1} = floor{2}({1} / "
+                      "{3});",
+                      real_, place, f_, span));
+      std::string value = fmt::format("fmod{0}(flips_{1}, {2}) == {3} ? rest_{1} : {4} - rest_{1}",
+                                      f_, place, number(2), zero, span);
       // A row of one element has no span between the middles of its first and last one.
       if (corners_) value = fmt::format("{} == 1 ? {} : {}", extent, zero, value);
       kernel_.line(fmt::format("{} = {};", place, value));
@@ -103,8 +103,8 @@ class Sampler {
       kernel_.line(fmt::format("{0} = fmin{1}(fmax{1}({0}, {2}), ({3})({4} - 1));", place, f_,
                                number(0), real_, extent));
     }
-    kernel_.line(fmt::format("if (!(fabs{0}({1}) < {2})) {1} = {3};", f_, place,
-                             number(2147483520), number(-100)));
+    kernel_.line(fmt::format("if (!(fabs{0}({1}) < {2})) {1} = {3};", f_, place, number(2147483520),
+                             number(-100)));
   }
 
   /// "h0 >= 0 && h0 < Ih && ..."
@@ -164,12 +164,13 @@ class Sampler {
     const auto tap = [&](std::size_t i, const std::string& counter) {
       const std::string& n = names_[i];
       kernel_.loop(counter, "4");
-      kernel_.line(fmt::format("{0} d{1} = fabs{2}({1}t + {3} - {4});", real_, n, f_, number(1),
-                               counter));
-      kernel_.line(fmt::format("{0} {1}w = d{1} <= {2} ? ({3} * d{1} - {4}) * d{1} * d{1} + {2} : "
-                               "(({5} * d{1} + {6}) * d{1} - {7}) * d{1} + {8};",
-                               real_, n, number(1), number(1.25), number(2.25), number(-0.75),
-                               number(3.75), number(6), number(3)));
+      kernel_.line(
+          fmt::format("{0} d{1} = fabs{2}({1}t + {3} - {4});", real_, n, f_, number(1), counter));
+      kernel_.line(
+          fmt::format("{0} {1}w = d{1} <= {2} ? ({3} * d{1} - {4}) * d{1} * d{1} + {2} : "
+                      "(({5} * d{1} + {6}) * d{1} - {7}) * d{1} + {8};",
+                      real_, n, number(1), number(1.25), number(2.25), number(-0.75), number(3.75),
+                      number(6), number(3)));
       const std::string place = "p" + n;
       kernel_.line(fmt::format("{0} {1} = floor{2}(s{3}) - {4} + {5};", real_, place, f_, n,
                                number(1), counter));

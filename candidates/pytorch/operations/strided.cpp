@@ -8,8 +8,8 @@ namespace hone::pytorch {
 namespace strided {
 namespace {
 
-/// Elements from a tensor's first to its last one in memory, which must be all its own. It must lie as
-/// PyTorch's did; its extents are frozen.
+/// Elements from a tensor's first to its last one in memory, which must be all its own. It must lie
+/// as PyTorch's did; its extents are frozen.
 std::int64_t span_of(Call& call, const Tensor& tensor, const TensorMeta& said) {
   Sizes& sizes = call.to.sizes;
   std::int64_t elements = 1, last = 0;

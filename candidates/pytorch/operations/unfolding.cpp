@@ -43,12 +43,9 @@ Tensor columns_apart(const Tensor& columns, const Dim& channels, const std::vect
   apart.shape = {columns.shape[0], channels,  windows[0].taps,
                  windows[1].taps,  places[0], places[1]};
   const Dim row = columns.strides[1], column = columns.strides[2];
-  apart.strides = {columns.strides[0],
-                   row * Dim(windows[0].taps * windows[1].taps),
-                   row * Dim(windows[1].taps),
-                   row,
-                   column * places[1],
-                   column};
+  apart.strides = {columns.strides[0],         row * Dim(windows[0].taps * windows[1].taps),
+                   row * Dim(windows[1].taps), row,
+                   column * places[1],         column};
   return apart;
 }
 
@@ -116,10 +113,8 @@ void col2im(Call& call) {
   Kernel kernel(call.to, "col2im", "Adds what the windows have of each element.");
   const auto x = kernel.in("x", columns_apart(from, channels, windows, places));
   const auto y = kernel.out("y", result);
-  const Indices at = kernel.each({{"n", from.shape[0]},
-                                  {"c", channels},
-                                  {"h", result.shape[2]},
-                                  {"w", result.shape[3]}});
+  const Indices at = kernel.each(
+      {{"n", from.shape[0]}, {"c", channels}, {"h", result.shape[2]}, {"w", result.shape[3]}});
   const Sum sum(kernel, result.type, taps);
   sum.begin("sum");
   Indices tap, place;
@@ -131,15 +126,13 @@ void col2im(Call& call) {
     kernel.loop(tap[i], fmt::format("{}", window.taps));
     kernel.line(fmt::format("{} {} = {} + {} - {} * {};", kernel.index_type(), from_edge, at[2 + i],
                             window.padding, tap[i], window.dilation));
+    kernel.line(fmt::format("if ({0} < 0 || {0} % {1} != 0) continue;", from_edge, window.stride));
     kernel.line(
-        fmt::format("if ({0} < 0 || {0} % {1} != 0) continue;", from_edge, window.stride));
-    kernel.line(fmt::format("{} {} = {} / {};", kernel.index_type(), place[i], from_edge,
-                            window.stride));
+        fmt::format("{} {} = {} / {};", kernel.index_type(), place[i], from_edge, window.stride));
     kernel.line(fmt::format("if ({} >= {}) continue;", place[i],
                             kernel.size(i == 0 ? "OH" : "OW", places[i])));
   }
-  kernel.line(
-      sum.add("sum", kernel.load(x, {at[0], at[1], tap[0], tap[1], place[0], place[1]})));
+  kernel.line(sum.add("sum", kernel.load(x, {at[0], at[1], tap[0], tap[1], place[0], place[1]})));
   kernel.end();
   kernel.end();
   kernel.store(y, at, stored_as(result.type, sum.value("sum")));
