@@ -1,4 +1,4 @@
-// Images and volumes read at the places that a grid names: -1 is one edge, 1 the other.
+// Images and volumes read at the places that a grid names, -1 for one edge, 1 for the other; grids.
 #include <fmt/format.h>
 
 #include "candidates/pytorch/operations.h"
@@ -204,7 +204,49 @@ void grid_sampler_2d(Call& call) { Sampler(call, 2).write(); }
 void grid_sampler_3d(Call& call) { Sampler(call, 3).write(); }
 void grid_sampler(Call& call) { Sampler(call, call.tensor("input").rank() == 5 ? 3 : 2).write(); }
 
+/// [N, 2, 3], or [N, 3, 4] of volumes: the grid that this matrix makes of the places of an image of
+/// the given size, the edges' middles at -1 and 1 with align_corners, else the edges themselves.
+void affine_grid(Call& call) {
+  Sizes& sizes = call.to.sizes;
+  const Tensor theta = call.tensor("theta");
+  const auto size = call.wholes("size");
+  const bool corners = call.flag("align_corners", false);
+  if (theta.rank() != 3 || (size.size() != 4 && size.size() != 5)) {
+    refuse("makes a grid of {} dimensions of a tensor of {}", size.size(), theta.rank());
+  }
+  const std::size_t d = size.size() - 2;
+  sizes.unify(theta.shape[0], size[0]);
+  sizes.unify(theta.shape[1], static_cast<std::int64_t>(d));
+  sizes.unify(theta.shape[2], static_cast<std::int64_t>(d + 1));
+  std::vector<Dim> shape = {theta.shape[0]};
+  shape.insert(shape.end(), size.begin() + 2, size.end());
+  shape.emplace_back(static_cast<std::int64_t>(d));
+  const Tensor result = call.make(shape);
+  if (!is_float(result.type) || theta.type != result.type) refuse("has elements of other types");
+  const ScalarType type = result.type == ScalarType::kF64 ? ScalarType::kF64 : ScalarType::kF32;
+  Kernel kernel(call.to, "affine_grid", "");
+  const auto matrix = kernel.in("theta", theta);
+  const auto y = kernel.out("y", result);
+  const Indices at = kernel.each_element(result);
+  std::string value = kernel.load(matrix, {at[0], at[d + 1], fmt::format("{}", d)});
+  for (std::size_t i = 0; i < d; ++i) {
+    // The matrix begins with the innermost dimension.
+    const std::size_t dimension = d - i;
+    const std::int64_t extent = size[dimension + 1];
+    const double step = !corners      ? 2.0 / static_cast<double>(extent)
+                        : extent == 1 ? 0.0
+                                      : 2.0 / static_cast<double>(extent - 1);
+    const double first = extent == 1 ? 0.0 : corners ? -1.0 : step / 2 - 1;
+    value += fmt::format(" + {} * ({} * {} + {})",
+                         kernel.load(matrix, {at[0], at[d + 1], fmt::format("{}", i)}),
+                         literal(step, type), at[dimension], literal(first, type));
+  }
+  kernel.store(y, at, stored_as(result.type, value));
+  kernel.launch();
+}
+
 constexpr Operation kOperations[] = {
+    {"aten.affine_grid_generator.default", affine_grid},
     {"aten.grid_sampler.default", grid_sampler},
     {"aten.grid_sampler_2d.default", grid_sampler_2d},
     {"aten.grid_sampler_3d.default", grid_sampler_3d},

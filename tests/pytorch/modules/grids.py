@@ -21,3 +21,10 @@ def grids_in_volumes():
     x, grid = rand(2, 2, 3, 4, 5), rand(2, 2, 3, 2, 3)
     return of([*(sampled(m, p, c) for m in ("bilinear", "nearest") for p in ("zeros", "border", "reflection") for c in (False, True)),
                lambda x, y: aten.grid_sampler_3d(x, y, 0, 0, False)], x, grid)
+
+
+@fixture
+def affine_grids():
+    image, volume = rand(2, 2, 3), rand(2, 3, 4)
+    return of([*(lambda x, y, c=c: F.affine_grid(x, (2, 3, 5, 6), c) for c in (False, True)), *(lambda x, y, c=c: F.affine_grid(x, (2, 3, 1, 4), c) for c in (False, True)),
+               *(lambda x, y, c=c: F.affine_grid(y, (2, 3, 3, 1, 4), c) for c in (False, True)), lambda x, y: F.affine_grid(x.double(), (2, 1, 4, 5), False)], image, volume)
