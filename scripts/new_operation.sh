@@ -40,9 +40,8 @@ std::span<const Operation> ${family}_operations() { return $family::kOperations;
 
 }  // namespace hone::pytorch
 END
-  sed -i "s|^/// Null: hone has none of this name.|std::span<const Operation> ${family}_operations();\n\n&|" \
-    "$folder/operations.h"
-  sed -i -z "s|;\n\n\(std::span<const Operation> ${family}_operations\)|;\n\1|" "$folder/operations.h"
+  last=$(grep -n '^std::span<const Operation> .*_operations();$' "$folder/operations.h" | tail -1 | cut -d: -f1)
+  sed -i "${last}a std::span<const Operation> ${family}_operations();" "$folder/operations.h"
   sed -i -z "s|\n};\n\n}  // namespace\n\nconst Operation\* find|\n    ${family}_operations,&|" "$folder/operations.cpp"
 fi
 if ! grep -q '^constexpr Operation kOperations\[\] = {' "$file"; then

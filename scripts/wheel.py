@@ -39,7 +39,7 @@ def main(bundle, output, platform):
     )
     files = {}  # name in the wheel: contents, may be run
     for path in sorted((ROOT / "python/hone").rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
+        if path.is_file() and path.suffix not in (".pyc", ".md"):
             files[f"hone/{path.relative_to(ROOT / 'python/hone')}"] = path.read_bytes(), False
     for path in sorted(pathlib.Path(bundle).rglob("*")):
         if path.is_file():

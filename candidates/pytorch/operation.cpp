@@ -66,6 +66,15 @@ std::optional<Tensor> Call::maybe_tensor(std::string_view name) const {
   refuse("its argument '{}' is no tensor", name);
 }
 
+const TensorMeta& Call::tensor_meta(std::string_view name) const {
+  const Value* value = find(name);
+  const auto* tensor = value == nullptr ? nullptr : std::get_if<TensorName>(value);
+  const auto found =
+      tensor == nullptr ? exported_.tensors.end() : exported_.tensors.find(tensor->name);
+  if (found == exported_.tensors.end()) refuse("the file says nothing of its '{}'", name);
+  return found->second;
+}
+
 std::vector<std::optional<Tensor>> Call::tensors(std::string_view name) const {
   const Value* value = find(name);
   const auto* names = value == nullptr ? nullptr : std::get_if<TensorNames>(value);

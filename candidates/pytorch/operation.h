@@ -30,6 +30,8 @@ class Call {
   [[nodiscard]] bool is_tensor(std::string_view name) const;
   [[nodiscard]] Tensor tensor(std::string_view name) const;
   [[nodiscard]] std::optional<Tensor> maybe_tensor(std::string_view name) const;
+  /// How a tensor lay in memory when the module was exported; hone's own may lie otherwise.
+  [[nodiscard]] const TensorMeta& tensor_meta(std::string_view name) const;
   [[nodiscard]] std::vector<std::optional<Tensor>> tensors(std::string_view name) const;
   [[nodiscard]] bool is_whole(std::string_view name) const;  ///< a whole number, and no float
   [[nodiscard]] std::int64_t whole(std::string_view name) const;

@@ -10,6 +10,7 @@ constexpr std::span<const Operation> (*kFamilies[])() = {
     attention_operations, recurrent_operations,  loss_operations,       einsum_operations,
     random_operations,    resampling_operations, distance_operations,   activation_operations,
     spread_operations,    sorting_operations,    scattering_operations, difference_operations,
+    unfolding_operations, grid_operations,       strided_operations,
 };
 
 }  // namespace

@@ -33,6 +33,9 @@ std::span<const Operation> spread_operations();
 std::span<const Operation> sorting_operations();
 std::span<const Operation> scattering_operations();
 std::span<const Operation> difference_operations();
+std::span<const Operation> unfolding_operations();
+std::span<const Operation> grid_operations();
+std::span<const Operation> strided_operations();
 
 /// The name under which hone has the rule of an operator of several names; else the name itself.
 [[nodiscard]] std::string_view without_alias(std::string_view target);

@@ -105,7 +105,6 @@ class PartText {
       input.target = input.name;
       if (found->second->weight) meta = whole_.weights[*found->second->weight].meta;
     }
-    meta.offset = 0;
     if (found == inputs_.end()) {
       std::int64_t stride = 1;
       meta.strides.resize(meta.sizes.size());
@@ -118,6 +117,7 @@ class PartText {
     if (parameter) {
       input.weight = graph_.weights.size();
       graph_.weights.push_back({meta, {}, /*has_bytes=*/false});
+      graph_.weights.back().meta.offset = 0;
     }
     graph_.inputs.push_back(std::move(input));
   }

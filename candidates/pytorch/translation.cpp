@@ -166,10 +166,26 @@ void Translation::copy(const Tensor& from, const Tensor& to, std::string_view na
   set_whole(to, replaces ? fresh : whole_made("either", {whole_of(to), fresh}));
 }
 
+bool Translation::may_overlap(const Tensor& tensor) const {
+  std::vector<std::pair<std::int64_t, std::int64_t>> longer;  // stride, extent
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    const std::int64_t extent = sizes.value(tensor.shape[i]);
+    if (extent > 1) longer.emplace_back(sizes.value(tensor.strides[i]), extent);
+  }
+  std::ranges::sort(longer);
+  std::int64_t reach = 0;  // of the dimensions with smaller strides, from the first element
+  for (const auto& [stride, extent] : longer) {
+    if (stride <= reach) return true;
+    reach += stride * (extent - 1);
+  }
+  return false;
+}
+
 void Translation::assign(const Tensor& target, const Tensor& value) {
   Storage& owner = storage(target.storage);
   // In place and nothing changed: dropout in eval mode.
   if (target.storage == value.storage) return;
+  if (may_overlap(target)) refuse("writes into a tensor of which elements lie in one place");
   note_written(target.storage);
   if (!owner.given && !storage(value.storage).given && is_whole(target) && is_whole(value)) {
     owner.buffer = buffer_of(value);

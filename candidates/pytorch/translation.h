@@ -127,7 +127,7 @@ class Translation {
 
   /// What an operation in place does: from now on the elements of `target`, and of all views of its
   /// storage, are those of `value`, a dense tensor of the same shape and type that was made for
-  /// this.
+  /// this. Refuses a target of which several elements may lie in one place.
   void assign(const Tensor& target, const Tensor& value);
 
   /// The storages that kernels and assignments wrote so far, each as often as it was written.
@@ -157,6 +157,8 @@ class Translation {
   }
 
  private:
+  /// Whether several elements of a view may lie in one place. What is interleaved counts as such.
+  [[nodiscard]] bool may_overlap(const Tensor& tensor) const;
   int add_buffer(BufferText buffer);
   [[nodiscard]] bool is_open(int storage) const;
 

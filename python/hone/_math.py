@@ -2,7 +2,7 @@
 does itself, by its switches for TF32."""
 import contextlib
 from dataclasses import dataclass
-from typing import Any, Iterator, List, Optional
+from typing import Any, Iterator, List, Optional, Union
 
 import torch
 
@@ -58,13 +58,15 @@ def _is_on(named: Any, older: Any) -> bool:
 @contextlib.contextmanager
 def exact_f32() -> Iterator[None]:
     """PyTorch's own products in f32, not in TF32."""
-    name, off = "allow_tf32", False
-    switches: List[Any] = [torch.backends.cuda.matmul, torch.backends.cudnn]
+    name: str = "allow_tf32"
+    off: Union[bool, str] = False
+    cudnn: Any = torch.backends.cudnn  # its type hints lack conv and rnn
+    switches: List[Any] = [torch.backends.cuda.matmul, cudnn]
     try:
         before = [getattr(switch, name) for switch in switches]
     except RuntimeError:  # somebody used the newer names
         name, off = "fp32_precision", "ieee"
-        switches = [torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn]
+        switches = [torch.backends.cuda.matmul, cudnn.conv, cudnn.rnn]
         before = [getattr(switch, name) for switch in switches]
     try:
         for switch in switches:

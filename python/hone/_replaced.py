@@ -10,6 +10,9 @@ from hone._operator import arch_of
 from hone._report import Report
 from hone._runtime import GraphRunner, Guard, flatten_call
 
+#: How pickle makes an object of a class that has no way of its own. Type hints lack it.
+_NEWOBJ: Any = getattr(copyreg, "__newobj__")
+
 
 class Call:
     """A module's call by hone's operators."""
@@ -104,7 +107,7 @@ def _subclass(original: Type[torch.nn.Module]) -> Type[torch.nn.Module]:
         def reduce(self: Any, protocol: int) -> Any:
             """As the original class says, with this class, which no pickle can name."""
             made = original.__reduce_ex__(self, max(protocol, 2))
-            if made[0] is not copyreg.__newobj__ or made[1][0] is not type(self):
+            if made[0] is not _NEWOBJ or made[1][0] is not type(self):
                 return made  # the class has a way of its own
             changed = self._hone_call.guard.constants_changed(self)
             return (_made_again, (original, changed, *made[1][1:]), *made[2:])

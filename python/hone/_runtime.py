@@ -2,6 +2,7 @@
 import contextlib
 import operator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
 
 import torch
@@ -340,7 +341,8 @@ class GraphRunner:
         eager = _Step(step.part, None, step.nodes)
         inductor = _Step(step.part, None, step.nodes, compiled=self._compiled(eager))
         steps = {EAGER: eager, OPERATOR: step, INDUCTOR: inductor}
-        chosen = choose(step.part, {k: lambda s=s: self._run_step(s, mine) for k, s in steps.items()})
+        ways: Dict[str, Run] = {k: partial(self._run_step, s, mine) for k, s in steps.items()}
+        chosen = choose(step.part, ways)
         if chosen != OPERATOR:
             step.kernel = None
             step.compiled = steps[chosen].compiled

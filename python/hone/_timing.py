@@ -59,7 +59,7 @@ def medians_ms(functions: Sequence[Callable[[], Any]]) -> List[float]:
     times: List[List[float]] = [[] for _ in functions]
     for repeat in range(23):
         for which, function in enumerate(functions):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             begin.record()
             function()
             end.record()

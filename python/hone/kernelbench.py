@@ -23,6 +23,7 @@ has a column without these."""
 import argparse
 import ast
 import copy
+import functools
 import glob
 import json
 import os
@@ -192,7 +193,7 @@ def times_of(functions: Sequence[Function], seconds: float = 2.0) -> List[float]
         while len(times[0]) < 5 or (len(times[0]) < 100 and time.monotonic() - begun < seconds):
             for function, taken in zip(functions, times):
                 flushed.zero_()
-                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                 begin.record()
                 function()
                 end.record()
@@ -334,13 +335,22 @@ def table(results: Sequence[Dict[str, Any]]) -> str:
         texts = [f"{c:.3f}" if isinstance(c, float) else str(c) for c in cells]
         lines.append(f"{name:34}{texts[0]:>9}{texts[1]:>24}")
 
-    def ratios(column: List[Dict[str, Any]], against: Sequence[str]) -> List[float]:
-        found = []
+    def ratios(against: Sequence[str], column: List[Dict[str, Any]]) -> List[float]:
+        found: List[float] = []
         for r in column:
             theirs = [r[f"{n}_ms"] for n in against if r.get(f"{n}_ms")]
             if r.get("right") and r.get("hone_ms") and theirs:
                 found.append(min(theirs) / r["hone_ms"])
         return found
+
+    def share_above(bound: int, against: Sequence[str], column: List[Dict[str, Any]]) -> float:
+        return sum(x > bound for x in ratios(against, column)) / max(1, len(column))
+
+    def mean(against: Sequence[str], column: List[Dict[str, Any]]) -> float:
+        return geometric_mean(ratios(against, column))
+
+    def median(against: Sequence[str], column: List[Dict[str, Any]]) -> float:
+        return statistics.median(ratios(against, column) or [float("nan")])
 
     best = ("eager", "compile", "max_autotune")
     row("problems", len)
@@ -350,15 +360,9 @@ def table(results: Sequence[Dict[str, Any]]) -> str:
     if any(r.get("hone_ms") for r in results):
         for name, against in (("eager", ("eager",)), ("the best of PyTorch's three", best)):
             for p in (1, 2):
-                row(
-                    f"fast_{p} against {name}"[:33],
-                    lambda c, a=against, p=p: sum(x > p for x in ratios(c, a)) / max(1, len(c)),
-                )
-            row(f"geometric mean, {name}"[:33], lambda c, a=against: geometric_mean(ratios(c, a)))
-            row(
-                f"median, {name}"[:33],
-                lambda c, a=against: statistics.median(ratios(c, a) or [float("nan")]),
-            )
+                row(f"fast_{p} against {name}"[:33], functools.partial(share_above, p, against))
+            row(f"geometric mean, {name}"[:33], functools.partial(mean, against))
+            row(f"median, {name}"[:33], functools.partial(median, against))
     return "\n".join(lines)
 
 

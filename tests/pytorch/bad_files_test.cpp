@@ -28,10 +28,10 @@ struct Good {
   std::vector<ZipMember> members;
 
   explicit Good(const std::string& fixture) {
-    const auto archive = Archive::open(fixtures_folder() / (fixture + ".pt2"));
-    for (const auto& [name, member] : archive->members()) {
+    const Archive archive = open_fixture(fixture);
+    for (const auto& [name, member] : archive.members()) {
       if (name.starts_with("recorded/")) continue;
-      members.push_back({"m/" + name, *archive->read(member, 1 << 20)});
+      members.push_back({"m/" + name, *archive.read(member, 1 << 20)});
     }
   }
   ZipMember& member(const std::string& end) {
@@ -229,6 +229,76 @@ void with_argument(Good& file, const std::string& target, const std::string& arg
     }
     throw std::runtime_error("no " + target + " with " + argument);
   });
+}
+
+TEST_F(BadFiles, PlacesInMemory) {
+  const auto expect_with = [&](const char* argument, const Json& value, const char* part) {
+    Good file("strided");
+    with_argument(file, "aten.as_strided.default", argument, value);
+    expect(file, part);
+  };
+  expect_with("stride", {{"as_ints", {60, 2}}}, "takes elements 0 to 64 of a tensor that has 24");
+  expect_with("stride", {{"as_ints", {1LL << 31, 1LL << 31}}}, "takes elements 0 to");
+  expect_with("stride", {{"as_ints", {6, -2}}}, "has an extent of 3 with a stride of -2");
+  expect_with("stride", {{"as_ints", {6}}}, "has 2 extents and 1 strides");
+  expect_with("storage_offset", {{"as_int", 13}}, "takes elements 13 to 28");
+  expect_with("storage_offset", {{"as_int", -1}}, "takes elements -1 to");
+  // PyTorch keeps the order of a computed tensor's dimensions in memory; hone does not.
+  Good file("strided");
+  file.edit_graph([](Json& graph) {
+    graph["tensor_values"]["add_4"]["strides"] = {{{"as_int", 1}}, {{"as_int", 2}}};
+  });
+  expect(file, "lie otherwise in a task");
+  // A slice that begins at element 6: what lies before it is not its own.
+  Good slice("strided");
+  slice.edit_graph([](Json& graph) {
+    for (Json& node : graph["nodes"]) {
+      if (node["name"] == "as_strided_7") node["inputs"][3]["arg"] = {{"as_int", 5}};
+    }
+  });
+  expect(slice, "takes elements -1 to 7 of a tensor that has 12");
+}
+
+/// PyTorch adds as often as an element is met, in an order that it does not say.
+TEST_F(BadFiles, ElementsThatOverlapAreWritten) {
+  Good file("strided_written");
+  with_argument(file, "aten.as_strided.default", "stride", {{"as_ints", {0}}});
+  expect(file, "writes into a tensor of which elements lie in one place");
+  Good windows("strided_written");
+  windows.edit_graph([](Json& graph) {
+    for (Json& node : graph["nodes"]) {
+      if (node["target"] != "torch.ops.aten.as_strided.default") continue;
+      node["inputs"][1]["arg"] = {{"as_ints", {2, 2}}};
+      node["inputs"][2]["arg"] = {{"as_ints", {1, 1}}};
+    }
+    const Json two = {{"as_int", 2}}, one = {{"as_int", 1}};
+    for (const char* made : {"as_strided", "add_"}) {
+      graph["tensor_values"][made]["sizes"] = {two, two};
+      graph["tensor_values"][made]["strides"] = {one, one};
+    }
+  });
+  expect(windows, "writes into a tensor of which elements lie in one place");
+}
+
+TEST_F(BadFiles, WindowsAndGrids) {
+  const auto expect_with = [&](const char* fixture, const char* target, const char* argument,
+                               const Json& value, const char* part) {
+    Good file(fixture);
+    with_argument(file, target, argument, value);
+    expect(file, part);
+  };
+  const Json zeros = {{"as_ints", {0, 0}}}, nine = {{"as_int", 9}};
+  expect_with("unfolding", "aten.im2col.default", "stride", zeros, "stride 0");
+  expect_with("unfolding", "aten.im2col.default", "dilation", {{"as_ints", {1, 1, 1}}},
+              "has 3 numbers for 2 dimensions");
+  expect_with("unfolding", "aten.col2im.default", "kernel_size", {{"as_ints", {5, 5}}},
+              "has 12 rows for windows of 25 elements");
+  expect_with("unfolding", "aten.col2im.default", "output_size", {{"as_ints", {1, 1}}},
+              "has windows larger than the image");
+  expect_with("grids", "aten.grid_sampler.default", "interpolation_mode", nine, "has the mode 9");
+  expect_with("grids", "aten.grid_sampler.default", "padding_mode", nine, "the padding 9");
+  expect_with("grids_in_volumes", "aten.grid_sampler.default", "interpolation_mode",
+              {{"as_int", 2}}, "has the mode 2 and the padding 0 for 3 dimensions");
 }
 
 TEST_F(BadFiles, PlacesOutside) {

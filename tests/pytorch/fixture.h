@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "candidates/pytorch/archive.h"
@@ -19,13 +21,32 @@ inline std::filesystem::path fixtures_folder() {
   return std::filesystem::path(HONE_SOURCE_DIR) / "tests/pytorch/fixtures";
 }
 
+/// The modules that are recorded. None where there is no folder: no test begins before main().
 inline std::vector<std::string> fixture_names() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(fixtures_folder())) {
+  std::error_code no_folder;
+  for (const auto& entry : std::filesystem::directory_iterator(fixtures_folder(), no_folder)) {
     if (entry.path().extension() == ".pt2") names.push_back(entry.path().stem().string());
   }
   std::ranges::sort(names);
   return names;
+}
+
+/// The file of a module. A test that needs one that is missing fails by the exception's one line.
+inline std::filesystem::path fixture_file(const std::string& name) {
+  auto file = fixtures_folder() / (name + ".pt2");
+  if (!std::filesystem::exists(file)) {
+    throw std::runtime_error("tests/pytorch/fixtures/" + name +
+                             ".pt2 is missing: 'tests/pytorch/record.py " + name +
+                             "' records it, with PyTorch");
+  }
+  return file;
+}
+
+inline Archive open_fixture(const std::string& name) {
+  auto archive = Archive::open(fixture_file(name));
+  if (!archive) throw std::runtime_error(archive.error().message);
+  return *std::move(archive);
 }
 
 inline std::string bytes_of(const std::filesystem::path& path) {

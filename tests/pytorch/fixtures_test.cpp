@@ -2,6 +2,8 @@
 // which the sanitizer finds nothing at the sizes that are derived for checks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
 
 #include "candidates/check_sizes.h"
@@ -18,12 +20,11 @@ namespace {
 
 class Fixtures : public testing::TestWithParam<std::string> {};
 
-void extract_recorded(const std::filesystem::path& file, const std::filesystem::path& folder) {
-  const auto archive = Archive::open(file);
-  ASSERT_TRUE(archive) << archive.error().message;
-  for (const auto& [name, member] : archive->members()) {
+void extract_recorded(const std::string& fixture, const std::filesystem::path& folder) {
+  const Archive archive = open_fixture(fixture);
+  for (const auto& [name, member] : archive.members()) {
     if (!name.starts_with("recorded/")) continue;
-    const auto bytes = archive->read(member, 1 << 20);
+    const auto bytes = archive.read(member, 1 << 20);
     ASSERT_TRUE(bytes) << bytes.error().message;
     write_bytes(folder / name.substr(std::string("recorded/").size()), *bytes);
   }
@@ -37,7 +38,7 @@ struct Recorded {
   Result<std::unique_ptr<Evaluator>> evaluator;
 
   Recorded(const std::string& name, const std::filesystem::path& recorded)
-      : file(fixtures_folder() / (name + ".pt2")),
+      : file(fixture_file(name)),
         folder(recorded),
         imported(import_pt2(file, file.string())),
         task(imported ? parse_task(imported->text, folder / "module.task.cu")
@@ -62,10 +63,11 @@ struct Recorded {
 /// What the module changes is compared, too: one that is recorded otherwise is wrong.
 TEST(Recorded, ChangedBuffersAreCompared) {
   const Folder folder("changed");
-  extract_recorded(fixtures_folder() / "in_place.pt2", folder.path());
+  extract_recorded("in_place", folder.path());
   for (const char* name : {"mean", "1"}) {
     const auto changed = folder.path() / "mutated" / (std::string(name) + ".bin");
     const std::string good = bytes_of(changed);
+    ASSERT_GE(good.size(), 4U) << changed;
     std::string bad = good;
     bad[3] = static_cast<char>(bad[3] ^ 0x40);
     write_bytes(changed, bad);
@@ -81,7 +83,7 @@ TEST(Recorded, ChangedBuffersAreCompared) {
 
 TEST_P(Fixtures, AgreeWithPyTorch) {
   const Folder folder(GetParam());
-  extract_recorded(fixtures_folder() / (GetParam() + ".pt2"), folder.path());
+  extract_recorded(GetParam(), folder.path());
   Recorded recorded(GetParam(), folder.path());
   const auto& [file, recorded_folder, imported, task, evaluator] = recorded;
   ASSERT_TRUE(imported) << imported.error().message;
@@ -112,7 +114,7 @@ TEST_P(Fixtures, AgreeWithPyTorch) {
 }
 
 TEST(Import, WritesTheMathLevel) {
-  const auto file = fixtures_folder() / "transformer.pt2";
+  const auto file = fixture_file("transformer");
   for (const auto level : {MathLevel::kExact, MathLevel::kReduced}) {
     const auto imported = import_pt2(file, file.string(), {.usual = level});
     ASSERT_TRUE(imported) << imported.error().message;
@@ -126,35 +128,56 @@ TEST(Import, WritesTheMathLevel) {
 }
 
 TEST(Import, TheMathLevelFollowsWhatIsInTheGraph) {
-  const auto level = [](const char* name, const MathLevels& levels) {
-    const auto file = fixtures_folder() / name;
+  const auto level = [](const char* name, const MathLevels& levels) -> std::optional<MathLevel> {
+    const auto file = fixture_file(name);
     const auto imported = import_pt2(file, file.string(), levels);
-    EXPECT_TRUE(imported) << imported.error().message;
-    const auto task = parse_task(imported->text, "module.task.cu");
-    EXPECT_TRUE(task) << task.error().message;
-    return task->math;
+    const auto task =
+        imported ? parse_task(imported->text, "module.task.cu") : std::unexpected(imported.error());
+    if (task) return task->math;
+    ADD_FAILURE() << task.error().message;
+    return std::nullopt;
   };
   constexpr auto kTf32 = MathLevel::kTf32, kPlain = MathLevel::kReassociate;
-  EXPECT_EQ(level("convolutions.pt2", {.convolutions = kTf32}), kTf32);
-  EXPECT_EQ(level("convolutions.pt2", {.products = kTf32}), kPlain);
-  EXPECT_EQ(level("products.pt2", {.products = kTf32}), kTf32);
-  EXPECT_EQ(level("products.pt2", {.convolutions = kTf32}), kPlain);
-  EXPECT_EQ(level("attention.pt2", {.products = kTf32}), kTf32);
-  EXPECT_EQ(level("einsum.pt2", {.products = kTf32}), kTf32);
-  EXPECT_EQ(level("activations.pt2", {.convolutions = kTf32, .products = kTf32}), kPlain);
-  EXPECT_EQ(level("pointwise_f16.pt2", {.convolutions = kTf32, .products = kTf32}), kPlain);
-  EXPECT_EQ(level("recurrent.pt2", {.recurrent = kTf32}), kTf32);
-  EXPECT_EQ(level("recurrent.pt2", {.convolutions = kTf32, .products = kTf32}), kPlain);
+  EXPECT_EQ(level("convolutions", {.convolutions = kTf32}), kTf32);
+  EXPECT_EQ(level("convolutions", {.products = kTf32}), kPlain);
+  EXPECT_EQ(level("products", {.products = kTf32}), kTf32);
+  EXPECT_EQ(level("products", {.convolutions = kTf32}), kPlain);
+  EXPECT_EQ(level("attention", {.products = kTf32}), kTf32);
+  EXPECT_EQ(level("einsum", {.products = kTf32}), kTf32);
+  EXPECT_EQ(level("activations", {.convolutions = kTf32, .products = kTf32}), kPlain);
+  EXPECT_EQ(level("pointwise_f16", {.convolutions = kTf32, .products = kTf32}), kPlain);
+  EXPECT_EQ(level("recurrent", {.recurrent = kTf32}), kTf32);
+  EXPECT_EQ(level("recurrent", {.convolutions = kTf32, .products = kTf32}), kPlain);
   // A single cell is products of matrices in PyTorch.
-  EXPECT_EQ(level("recurrent_cells.pt2", {.products = kTf32}), kTf32);
-  EXPECT_EQ(level("recurrent_cells.pt2", {.recurrent = kTf32}), kPlain);
+  EXPECT_EQ(level("recurrent_cells", {.products = kTf32}), kTf32);
+  EXPECT_EQ(level("recurrent_cells", {.recurrent = kTf32}), kPlain);
   // A stricter one does not count.
-  EXPECT_EQ(level("convolutions.pt2", {.usual = kTf32, .convolutions = MathLevel::kExact}), kTf32);
-  EXPECT_EQ(level("convolutions.pt2", {.usual = MathLevel::kExact, .convolutions = kTf32}), kTf32);
+  EXPECT_EQ(level("convolutions", {.usual = kTf32, .convolutions = MathLevel::kExact}), kTf32);
+  EXPECT_EQ(level("convolutions", {.usual = MathLevel::kExact, .convolutions = kTf32}), kTf32);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Fixtures, testing::ValuesIn(fixture_names()),
                          [](const auto& info) { return info.param; });
+
+/// Reads the modules' names from the Python files, which need PyTorch to run.
+TEST(Recorded, EachModuleHasAFile) {
+  const auto recorded = fixture_names();
+  std::string missing;
+  int modules = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(fixtures_folder() / "../modules")) {
+    if (entry.path().extension() != ".py") continue;
+    const std::string text = bytes_of(entry.path());
+    constexpr std::string_view kHead = "\n@fixture\ndef ";
+    for (auto at = text.find(kHead); at != std::string::npos; at = text.find(kHead, at)) {
+      at += kHead.size();
+      const std::string name = text.substr(at, text.find('(', at) - at);
+      if (!std::ranges::binary_search(recorded, name)) missing += " " + name;
+      ++modules;
+    }
+  }
+  EXPECT_GT(modules, 0);
+  EXPECT_EQ(missing, "") << "tests/pytorch/record.py" << missing << " (with PyTorch) records them";
+}
 
 /// What no fixture has: names of the same rule on a GPU, and what computes nothing.
 const std::set<std::string_view> kAliases = {"aten._assert_async.msg",
@@ -165,7 +188,7 @@ const std::set<std::string_view> kAliases = {"aten._assert_async.msg",
 TEST(Operations, EachIsUsedByAFixture) {
   std::set<std::string> used;
   for (const std::string& name : fixture_names()) {
-    const auto exported = read_exported(fixtures_folder() / (name + ".pt2"));
+    const auto exported = read_exported(fixture_file(name));
     ASSERT_TRUE(exported) << exported.error().message;
     for (const Node& node : exported->nodes) {
       used.insert(node.target);
@@ -176,11 +199,13 @@ TEST(Operations, EachIsUsedByAFixture) {
     }
   }
   std::set<std::string_view> seen;
+  std::string unused;
   for (const std::string_view target : known_targets()) {
     EXPECT_TRUE(seen.insert(target).second) << target << " is there twice";
-    EXPECT_TRUE(used.contains(std::string(target)) || kAliases.contains(target))
-        << target << ": no fixture uses it";
+    if (used.contains(std::string(target)) || kAliases.contains(target)) continue;
+    unused += " " + std::string(target);
   }
+  EXPECT_EQ(unused, "") << "no recorded module uses these";
   for (const std::string_view alias : kAliases) {
     EXPECT_TRUE(seen.contains(alias)) << alias << " is no operation any more";
   }

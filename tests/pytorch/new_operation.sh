@@ -37,6 +37,8 @@ done
 grep -q '{"aten.fourfold.default", fourfold}' candidates/pytorch/operations/scans.cpp
 [ "$(grep -c 'scaffolded_operations' candidates/pytorch/operations.cpp)" = 1 ]
 [ "$(grep -c 'scaffolded_operations' candidates/pytorch/operations.h)" = 1 ]
+# The declaration stands right behind that of another family, not behind a comment on something else.
+grep -B 1 'scaffolded_operations' candidates/pytorch/operations.h | head -1 | grep -q '^std::span.*_operations();$'
 grep -q 'def twice' tests/pytorch/modules/scaffolded.py
 grep -q 'def fourfold' tests/pytorch/modules/scans.py
 for family in scaffolded scans; do

@@ -193,7 +193,7 @@ class Composed {
 class EachModuleInParts : public testing::TestWithParam<std::string> {};
 
 TEST_P(EachModuleInParts, ComputeTheWhole) {
-  const auto file = fixtures_folder() / (GetParam() + ".pt2");
+  const auto file = fixture_file(GetParam());
   const auto exported = read_exported(file);
   ASSERT_TRUE(exported);
   const auto imported = import_pt2(file, file.string());
@@ -250,10 +250,10 @@ INSTANTIATE_TEST_SUITE_P(All, EachModuleInParts, testing::ValuesIn(fixture_names
 Result<Parts> cut_changed(const std::string& fixture, const std::string& from,
                           const std::string& to) {
   const Folder folder("parts");
-  const auto archive = Archive::open(fixtures_folder() / (fixture + ".pt2"));
+  const Archive archive = open_fixture(fixture);
   std::vector<ZipMember> members;
-  for (const auto& [name, member] : archive->members()) {
-    std::string bytes = *archive->read(member, 1 << 20);
+  for (const auto& [name, member] : archive.members()) {
+    std::string bytes = *archive.read(member, 1 << 20);
     if (name.ends_with("models/model.json")) {
       for (auto at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at)) {
         bytes.replace(at, from.size(), to);
@@ -314,10 +314,10 @@ TEST(Parts, AViewOfWhatPyTorchWritesIsPyTorchs) {
 TEST(Parts, AChainOfManyViewsTakesNoSquareOfItsLength) {
   constexpr int kViews = 60000;
   const Folder folder("chain");
-  const auto archive = Archive::open(fixtures_folder() / "activations.pt2");
+  const Archive archive = open_fixture("activations");
   std::vector<ZipMember> members;
-  for (const auto& [name, member] : archive->members()) {
-    std::string bytes = *archive->read(member, 1 << 20);
+  for (const auto& [name, member] : archive.members()) {
+    std::string bytes = *archive.read(member, 1 << 20);
     if (name.ends_with("models/model.json")) {
       nlohmann::json model = nlohmann::json::parse(bytes);
       nlohmann::json& graph = model["graph_module"]["graph"];
