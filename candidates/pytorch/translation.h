@@ -157,7 +157,8 @@ class Translation {
   }
 
  private:
-  /// Whether several elements of a view may lie in one place. What is interleaved counts as such.
+  /// Whether several elements of a view may lie in one place. May say yes of interleaved
+  /// views that do not.
   [[nodiscard]] bool may_overlap(const Tensor& tensor) const;
   int add_buffer(BufferText buffer);
   [[nodiscard]] bool is_open(int storage) const;

@@ -146,7 +146,27 @@ void GpuSet::lose(std::size_t gpu, const std::string& why) {
   if (options_.warn) options_.warn(line);
 }
 
-Result<std::size_t> GpuSet::take(std::uint64_t order) {
+class GpuSet::Turn {
+ public:
+  Turn(GpuSet& set, std::size_t gpu) : set_(&set), gpu_(gpu) {}
+  Turn(Turn&& other) noexcept : set_(std::exchange(other.set_, nullptr)), gpu_(other.gpu_) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  Turn& operator=(Turn&&) = delete;
+  ~Turn() {
+    if (set_ == nullptr) return;
+    const std::lock_guard lock(set_->mutex_);
+    if (set_->gpus_[gpu_]->use.lost.empty()) set_->free_.push_back(gpu_);
+    set_->moved_.notify_all();
+  }
+  [[nodiscard]] std::size_t gpu() const { return gpu_; }
+
+ private:
+  GpuSet* set_;
+  std::size_t gpu_;
+};
+
+Result<GpuSet::Turn> GpuSet::take(std::uint64_t order) {
   std::unique_lock lock(mutex_);
   const auto mine = line_.emplace(order, next_++).first;
   moved_.wait(
@@ -155,15 +175,10 @@ Result<std::size_t> GpuSet::take(std::uint64_t order) {
   moved_.notify_all();
   if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
   if (left() == 0) return fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed());
-  const std::size_t gpu = free_.front();
+  Turn turn(*this, free_.front());
   free_.pop_front();
-  return gpu;
-}
-
-void GpuSet::give(std::size_t gpu) {
-  const std::lock_guard lock(mutex_);
-  if (gpus_[gpu]->use.lost.empty()) free_.push_back(gpu);
-  moved_.notify_all();
+  lock.unlock();
+  return turn;
 }
 
 Result<protocol::MeasureReply> GpuSet::admit(const protocol::MeasureRequest& request,
@@ -227,11 +242,11 @@ Result<GpuSet::Measured> GpuSet::measure_alone(const protocol::MeasureRequest& r
   const auto message = protocol::frame(protocol::to_message(own));
   if (!message) return std::unexpected(message.error());
   StopWatch waiting(gates->wait);
-  if (const auto taken = take(order); !taken) return std::unexpected(taken.error());
+  const auto turn = take(order);
   waiting.stop();
+  if (!turn) return std::unexpected(turn.error());
   const double before_s = gates->measure;
   auto reply = gpu.client->measure(*message, own.final_stage, deadline_s, gates);
-  give(0);
   if (!reply) return std::unexpected(reply.error());
   const std::lock_guard lock(mutex_);
   ++gpu.use.measured;
@@ -306,22 +321,16 @@ Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request
   nlohmann::json message = protocol::to_message(request);
   while (true) {
     StopWatch waiting(gates->wait);
-    const auto taken = take(order);
+    const auto turn = take(order);
     waiting.stop();
-    if (!taken) return std::unexpected(taken.error());
-    Gpu& gpu = *gpus_[*taken];
+    if (!turn) return std::unexpected(turn.error());
+    Gpu& gpu = *gpus_[turn->gpu()];
     const auto frame = message_for(gpu, request, message);
-    if (!frame) {
-      give(*taken);
-      return std::unexpected(frame.error());
-    }
+    if (!frame) return std::unexpected(frame.error());
     auto measured = measure_on(gpu, request, *frame, deadline_s, gates);
     const bool well = !has_failed(measured);
     if (well) gpu.failures = 0;
-    if (well || is_cancelled()) {
-      give(*taken);
-      return measured;
-    }
+    if (well || is_cancelled()) return measured;
     // A GPU that comes back was not the cause; where that goes on, the reference says.
     std::string why;
     if (const auto back = gpu.client->restart(); !back) {
@@ -333,11 +342,8 @@ Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request
                           kFailuresInARow, mistake);
       gpu.failures = 0;
     }
-    if (why.empty() || is_cancelled()) {
-      give(*taken);
-      return measured;
-    }
-    lose(*taken, why);
+    if (why.empty() || is_cancelled()) return measured;
+    lose(turn->gpu(), why);
   }
 }
 

@@ -78,9 +78,10 @@ class GpuSet {
   [[nodiscard]] Result<Measured> measure_alone(const protocol::MeasureRequest& request,
                                                std::uint64_t order, double deadline_s,
                                                GateSeconds* gates);
+  /// Has a GPU, by index, until it is destroyed.
+  class Turn;
   /// Waits for a GPU.
-  [[nodiscard]] Result<std::size_t> take(std::uint64_t order);
-  void give(std::size_t gpu);
+  [[nodiscard]] Result<Turn> take(std::uint64_t order);
   /// The request as this GPU's runner is to have it. `message`: what is the same for all GPUs.
   [[nodiscard]] Result<protocol::Frame> message_for(const Gpu& gpu,
                                                     const protocol::MeasureRequest& request,

@@ -240,5 +240,6 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.seed);
   app.add_option("--sources", options.sources);
   CLI11_PARSE(app, argc, argv);
+  if (!options.sources.empty()) std::filesystem::create_directories(options.sources);
   return hone::run(options);
 }

@@ -1,4 +1,5 @@
-// Images and volumes read at the places that a grid names, -1 for one edge, 1 for the other; grids.
+// Samples images and volumes at a grid's coordinates (-1 and 1 are the edges), and makes such
+// grids.
 #include <fmt/format.h>
 
 #include "candidates/pytorch/operations.h"

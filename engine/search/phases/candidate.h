@@ -31,7 +31,7 @@ struct Candidate {
   };
   State state = State::kRefused;
   std::uint64_t id = 0;     ///< of its evaluation
-  std::uint64_t order = 0;  ///< in which the strategy was asked
+  std::uint64_t order = 0;  ///< number of the strategy's ask; 0: the first
   Recipe recipe;
   CandidateRecord record;  ///< empty while refused; the hash alone while repeated
   std::uint64_t seed = 0;  ///< of its evaluation

@@ -52,7 +52,8 @@ Exploration::Exploration(SearchRun& run, Admission& admission, LlmSide& llm, Ope
       limit_(run.target.window, gpus_of(run.target)),
       gpus_before_(uses_of(run.target)),
       last_gain_{run.findings.counts.evaluated(), run.clock.elapsed_s()},
-      asked_to_evaluate_(opening.recalled()) {}
+      asked_to_evaluate_(opening.recalled()),
+      pioneers_left_(opening.strategy().pioneers()) {}
 
 void Exploration::run() {
   while (!stop_ || !window_.empty()) {
@@ -172,7 +173,11 @@ void Exploration::take(Proposed proposed) {
   const bool remembered = candidate.is(State::kRemembered);
   opening_.replay().asked(remembered);
   if (remembered) run_.clock.restart();
-  if (candidate.is(State::kEvaluating)) evaluate(candidate);
+  if (candidate.is(State::kEvaluating)) {
+    evaluate(candidate);
+  } else {
+    count_pioneer(candidate);
+  }
   if (remembered || candidate.is(State::kEvaluating)) ++asked_to_evaluate_;
 }
 
@@ -275,19 +280,14 @@ bool Exploration::receive(milliseconds timeout) {
   candidate->answer(std::move(done->evaluation), cancelling());
   if (candidate->is(State::kEvaluated)) limit_.evaluated(candidate->evaluation.gates);
   run_.clock.plan.searched(seconds_since(start_), ++finished_);
-  if (!pioneers_are_out()) run_.clock.plan.pioneers_answered();
+  count_pioneer(*candidate);
   return true;
 }
 
-/// Some are not asked yet, or have no answer.
-bool Exploration::pioneers_are_out() const {
-  const std::size_t pioneers = opening_.strategy().pioneers();
-  return proposer_.asked_so_far() < pioneers ||
-         std::ranges::any_of(
-             window_,
-             [pioneers](const Candidate& candidate) {
-               return candidate.order < pioneers && candidate.is(State::kEvaluating);
-             });
+/// It has an answer, or needs none.
+void Exploration::count_pioneer(const Candidate& candidate) {
+  if (candidate.order >= opening_.strategy().pioneers() || pioneers_left_ == 0) return;
+  if (--pioneers_left_ == 0) run_.clock.plan.pioneers_answered();
 }
 
 /// An answer to what was told as a crash: put back meanwhile, what it says now counts instead.

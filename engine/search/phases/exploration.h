@@ -58,7 +58,7 @@ class Exploration {
   [[nodiscard]] bool is_ready(const Candidate& candidate) const;
   void tell(const Candidate& candidate);
   bool receive(std::chrono::milliseconds timeout);
-  [[nodiscard]] bool pioneers_are_out() const;
+  void count_pioneer(const Candidate& candidate);
   void hear_again(Done done);
   void end();
   void tell_the_rest();
@@ -82,6 +82,7 @@ class Exploration {
   } last_gain_;
   std::int64_t asked_to_evaluate_;
   std::int64_t finished_ = 0;
+  std::size_t pioneers_left_;  ///< of what the strategy sends ahead: without an answer
   /// A service's, by id: their answer may be put back, and a second one come.
   std::map<std::uint64_t, Candidate> crashed_;
 };

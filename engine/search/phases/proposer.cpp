@@ -46,7 +46,7 @@ Proposed Proposer::propose() {
   {
     const StopWatch asking(seconds);
     try {
-      proposed.order = asked_so_far_++;
+      proposed.order = next_order_++;
       proposed.recipe = strategy_.ask();
       proposed.rewritten = space_.rewritten(proposed.recipe);
     } catch (const std::exception& e) {  // no memory left, say

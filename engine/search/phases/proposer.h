@@ -16,7 +16,7 @@
 namespace hone {
 
 struct Proposed {
-  std::uint64_t order = 0;  ///< in which the strategy was asked
+  std::uint64_t order = 0;  ///< number of the ask, about: threads may change places; 0: the first
   Recipe recipe;
   Result<Rewritten> rewritten;  ///< at the timed sizes, with its hash
 };
@@ -32,8 +32,6 @@ class Proposer {
 
   /// One more, please. False: take() what there is first.
   bool ask();
-  /// How often the strategy was asked.
-  [[nodiscard]] std::uint64_t asked_so_far() const { return asked_so_far_; }
   /// Asked for and not taken yet.
   [[nodiscard]] std::size_t pending() const { return pending_; }
   [[nodiscard]] std::optional<Proposed> take();
@@ -51,7 +49,7 @@ class Proposer {
   const std::function<void()> on_ready_;
   std::size_t pending_ = 0;
   std::atomic<double> seconds_ = 0;
-  std::atomic<std::uint64_t> asked_so_far_ = 0;
+  std::atomic<std::uint64_t> next_order_ = 0;
   std::mutex mutex_;  ///< of these three
   std::condition_variable_any asked_;
   std::size_t wanted_ = 0;

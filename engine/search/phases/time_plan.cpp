@@ -44,8 +44,8 @@ constexpr double kLeastForTheFirst_s = 5, kMostForTheFirst_s = 15;
 /// A search gets at least this part of what is left when it begins, whatever is kept back.
 constexpr double kLeastForSearch = 0.3;
 /// Of a budget: beside a very slow reference a search goes on so long while it has found nothing,
-/// or has no answer to what the strategy sent ahead: what is first to be faster may rewrite one
-/// launch of several only.
+/// or has no answer to what the strategy sent ahead. The first faster candidate may replace only
+/// one of several launches; one of the first recipes may replace all of them.
 constexpr double kUntilOneIsFound = 0.75;
 /// To make and evaluate what is known from earlier searches.
 constexpr double kKnown_s = 3;

@@ -61,6 +61,17 @@ TEST(Unroll, APragmaOfALargeBodyCanBeTakenBack) {
   EXPECT_EQ(factors(task, "t/loop0"), "1") << "2 is there already";
 }
 
+// The compiler may leave the inner ones rolled: then 1 is no idle change.
+TEST(Unroll, ABodyThatIsLargeOnlyIfTheCompilerWantsIsNotLarge) {
+  const Task task = task_of(R"(  for (int i = 0; i < n; i += 1024) {
+    for (int j = 0; j < 16; ++j)
+      for (int k = 0; k < 16; ++k)
+        for (int l = 0; l < 4; ++l) sum += x[i + j * 64 + k * 4 + l];
+  }
+)");
+  EXPECT_TRUE(factors(task, "t/loop0").starts_with("1")) << factors(task, "t/loop0");
+}
+
 TEST(Unroll, AnInnerLoopThatIsNotUnrolledCountsOnce) {
   const Task task = task_of(R"(  for (int i = 0; i < n; i += 1024) {
 #pragma unroll 1

@@ -118,6 +118,27 @@ TEST_F(SearchJob, WhereTheReferenceIsSlowGeneratedKernelsAreTriedFirst) {
   EXPECT_FALSE(std::ranges::all_of(generated, std::identity{})) << "rules have their turn";
 }
 
+// A GPU that is awaited measures those of the lowest numbers first.
+TEST_F(SearchJob, ARequestHasTheNumberOfItsAsk) {
+  const auto task = read_task(HONE_SOURCE_DIR "/baselines/matmul/matmul.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  device_ = *DeviceSpec::parse("cuda:0");
+  options_.settings.budget.evaluations = 20;
+  std::mutex mutex;
+  std::vector<std::uint64_t> orders;
+  evaluator_.lie_ = [&](const EvaluationRequest& request, Evaluation&) {
+    if (request.stage != Stage::kQuick) return;
+    const std::lock_guard lock(mutex);
+    orders.push_back(request.order);
+  };
+  const auto outcome = run_search(*task, device_, evaluator_, rewriting_, nullptr, options_);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_GE(orders.size(), 20U);
+  std::ranges::sort(orders);
+  EXPECT_EQ(orders.front(), 0U);
+  EXPECT_EQ(std::ranges::adjacent_find(orders), orders.end()) << "each has a number of its own";
+}
+
 TEST_F(SearchJob, ChildrenThatRewriteChangeNothing) {
   const auto task = read_task(HONE_SOURCE_DIR "/baselines/matmul/matmul.cu");
   ASSERT_TRUE(task) << task.error().message;
