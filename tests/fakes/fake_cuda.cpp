@@ -8,6 +8,7 @@
 //   gpus N            how many there are
 //   speed GPU F       a kernel takes F times as long there
 //   run_ms MS         of the real clock, for each run of a candidate at the timed size
+//   hold              no such run ends while this line is there
 //   model GPU NAME    another name
 //   lost GPU [RUNS]   from then on launches fail there and it is not opened again; with RUNS: once
 //                     the file of runs has so many bytes
@@ -61,6 +62,7 @@ int kept = 0;  // how often the primary context was retained
 struct FakeGpus {
   int count = 1;
   double run_ms = 0;
+  bool held = false;
   std::string path;  ///< of the description
   std::map<int, double> speed;
   std::map<int, std::string> model, pci;
@@ -94,6 +96,10 @@ FakeGpus fake_gpus() {
     words >> what;
     if (what == "run_ms") {
       words >> gpus.run_ms;
+      continue;
+    }
+    if (what == "hold") {
+      gpus.held = true;
       continue;
     }
     words >> gpu;
@@ -266,6 +272,7 @@ CUresult candidate(Function& function, const unsigned char* block) {
   // Misbehaves in that one run.
   if (const auto at = name.find("_run"); at != std::string::npos && timed)
     timed = ++runs[name] == std::atoi(name.c_str() + at + 4);
+  while (n > 100000 && fake_gpus().held) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   const FakeGpus gpus = fake_gpus();
   if (n > 100000)
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(gpus.run_ms));

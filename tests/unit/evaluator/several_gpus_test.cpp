@@ -128,32 +128,38 @@ INSTANTIATE_TEST_SUITE_P(Of, SoManyGpus, testing::Values(2, 4, 8));
 
 class InLine : public SeveralGpus, public testing::WithParamInterface<int> {};
 
-// The last one's orders are the lowest. All others come while the first ones are measured.
+// Whoever comes first has a GPU; all others are in line when it is given back.
 TEST_P(InLine, TheLowestOrderIsMeasuredNext) {
   const auto gpus = static_cast<std::size_t>(GetParam());
-  describe("gpus " + std::to_string(gpus) + "\nrun_ms 400\n");
+  const std::string lines = "gpus " + std::to_string(gpus) + "\nrun_ms 100\n";
+  describe(lines);
   options_.compile_processes = options_.check_processes = 4;
+  options_.device_timeout_s = 30;
   open();
+  const auto ask = [&](std::uint64_t order) {
+    auto request = doubling_request("scale_quick");
+    request.measure_first = true;
+    request.order = order;
+    const auto evaluation = evaluator_->evaluate(request);
+    EXPECT_TRUE(evaluation) << evaluation.error().message;
+  };
+  ask(0);  // from here on it is compiled
+  describe(lines + "hold\n");
   std::vector<std::uint64_t> ended;
   std::vector<std::jthread> threads;
-  const auto start = [&](std::uint64_t order) {
+  for (std::uint64_t order = 5 * gpus; order > 0; --order)
     threads.emplace_back([&, order] {
-      auto request = doubling_request("scale_quick");
-      request.measure_first = true;
-      request.order = order;
-      const auto evaluation = evaluator_->evaluate(request);
-      EXPECT_TRUE(evaluation) << evaluation.error().message;
+      ask(order);
       const std::lock_guard lock(mutex_);
       ended.push_back(order);
     });
-  };
-  for (std::uint64_t first = 0; first < gpus; ++first) start(first);
-  std::this_thread::sleep_for(std::chrono::milliseconds(400));
-  for (std::uint64_t order = 9; order > 9 - 2 * gpus; --order) start(order);
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  describe(lines);
   threads.clear();
-  ASSERT_EQ(ended.size(), 3 * gpus);
-  const auto half = ended.begin() + static_cast<std::ptrdiff_t>(2 * gpus);
-  EXPECT_LT(*std::max_element(ended.begin(), half), *std::min_element(half, ended.end()));
+  ASSERT_EQ(ended.size(), 5 * gpus);
+  const auto waited = ended.begin() + static_cast<std::ptrdiff_t>(gpus);
+  const auto half = waited + static_cast<std::ptrdiff_t>(2 * gpus);
+  EXPECT_LT(*std::max_element(waited, half), *std::min_element(half, ended.end()));
 }
 INSTANTIATE_TEST_SUITE_P(Of, InLine, testing::Values(1, 2));
 
