@@ -66,7 +66,8 @@ enum { HONE_TIES_OF_ROWS, HONE_TIES_OF_COLUMNS, HONE_TIES_EVERYWHERE, HONE_NO_TI
 // and of integers a sequence of equal steps. Of a sequence: the same in another order. A vector's
 // rows are pieces of 64. Nearly: floats are the same but for their last bits; integers are
 // mirrored, with one more at one place of each row, so that what carries over does so for long.
-// Rare: all elements of a row are 0, or one of the ends, but for one to three at random places.
+// Rare: all elements of a row are equal, but for one to three at random places. In every second
+// row, from the first on, they are 0, in the others one of the ends; otherwise: in the others 0.
 enum {
   HONE_NO_PATTERN,
   HONE_SAME,
@@ -79,7 +80,8 @@ enum {
   HONE_PERMUTED,
   HONE_STRIDED,
   HONE_NEARLY,
-  HONE_RARE
+  HONE_RARE,
+  HONE_RARE_OTHERWISE
 };
 
 struct hone_fill {

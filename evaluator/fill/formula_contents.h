@@ -332,22 +332,32 @@ HONE_FN int hone_is_high(struct hone_fill f, hone_u64 index) {
   return (index >> hone_bits(f.key ^ 9ULL, hone_row_of_pattern(f, index)) % 3ULL) & 1U;
 }
 
+HONE_FN int hone_has_rare(struct hone_fill f) {
+  return f.pattern == HONE_RARE || f.pattern == HONE_RARE_OTHERWISE;
+}
+
 // Of a row nearly all of whose elements are equal: is this one of the few others? Rows have one to
-// three; of a vector's pieces all have some, a quarter or a sixteenth, so that it goes far from one
-// to the next.
+// three. One of them is near the row's beginning, in every second row near its end, so that it is
+// far from there to the next one or to the other end. Of a vector's pieces all have some, a quarter
+// or a sixteenth.
 HONE_FN int hone_is_rare(struct hone_fill f, hone_u64 index) {
   hone_u64 width = f.width < f.count ? f.width : 64ULL, row = index / width, at = index % width;
   hone_u64 bits = hone_bits(f.key ^ 12ULL, row), of_all = hone_bits(f.key ^ 13ULL, 0);
   if (f.width >= f.count && (bits >> 8) % (1ULL << 2 * (of_all % 3ULL))) return 0;
-  for (hone_u64 k = 0; k <= bits % 3ULL; ++k)
+  hone_u64 near = hone_bits(f.key ^ 14ULL, row) % (width / 16ULL + 1ULL);
+  if (at == (row & 1U ? width - 1ULL - near : near)) return 1;
+  for (hone_u64 k = 1; k <= bits % 3ULL; ++k)
     if (hone_bits(f.key ^ (14ULL + k), row) % width == at) return 1;
   return 0;
 }
 
+enum { HONE_USUAL_ZERO, HONE_USUAL_LOW, HONE_USUAL_HIGH };
+
 // What the others of its row are: 0, or one of the ends.
 HONE_FN int hone_usual(struct hone_fill f, hone_u64 index) {
   hone_u64 row = f.width < f.count ? index / f.width : 0;
-  return (int)(hone_bits(f.key ^ 17ULL, row) & 3U);
+  if (((row & 1U) == 0) == (f.pattern == HONE_RARE)) return HONE_USUAL_ZERO;
+  return hone_bits(f.key ^ 17ULL, row) & 1U ? HONE_USUAL_LOW : HONE_USUAL_HIGH;
 }
 
 // The part of the range that a number is at.
@@ -371,9 +381,10 @@ HONE_FN hone_u64 hone_random_whole(struct hone_fill f, hone_u64 index) {
     hone_u64 high = (hone_u64)hone_is_high(f, index);
     return f.low + high * (most / 2 + 1ULL) + bits % (high ? most - most / 2 : most / 2 + 1ULL);
   }
-  if (f.pattern == HONE_RARE) {
+  if (hone_has_rare(f)) {
     int usual = hone_usual(f, index), has_zero = 0ULL - f.low <= most;
-    hone_u64 n = usual < 2 && has_zero ? 0ULL : usual == 2 || f.low == 0 ? f.low + most : f.low;
+    hone_u64 high = usual == HONE_USUAL_HIGH || f.low == 0;
+    hone_u64 n = usual == HONE_USUAL_ZERO && has_zero ? 0ULL : high ? f.low + most : f.low;
     hone_u64 other = hone_any_of(f, bits);
     if (!hone_is_rare(f, index)) return n;
     return other != n ? other : n != f.low ? f.low : f.low + most;
@@ -447,9 +458,9 @@ HONE_LARGE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
       default:
         v = f.a + f.b * (double)index;
     }
-    if (f.pattern == HONE_RARE && !hone_is_rare(f, index)) {
-      int usual = hone_usual(f, index);
-      v = usual < 2 && f.a <= 0.0 && f.b >= 0.0 ? 0.0 : usual == 2 ? f.b : f.a;
+    if (hone_has_rare(f) && !hone_is_rare(f, index)) {
+      int usual = hone_usual(f, index), has_zero = f.a <= 0.0 && f.b >= 0.0;
+      v = usual == HONE_USUAL_ZERO && has_zero ? 0.0 : usual == HONE_USUAL_HIGH ? f.b : f.a;
     }
     if (f.pattern == HONE_NEARLY) {
       hone_u64 bits = hone_bits(f.key ^ 11ULL, index), near = hone_encode_float(f.type, v);

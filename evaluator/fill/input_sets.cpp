@@ -34,10 +34,11 @@ enum FormOfFloats {
   kNarrow,
   kTinySquares,
   kRare,
+  kRareOtherwise,
   kFormsOfFloats
 };
-constexpr int kPatternsOfRows[] = {HONE_FEW_ROWS, HONE_PERIODIC, HONE_ZIGZAG, HONE_PROGRESSION,
-                                   HONE_RARE};
+constexpr int kPatternsOfRows[] = {HONE_FEW_ROWS,    HONE_PERIODIC, HONE_ZIGZAG,
+                                   HONE_PROGRESSION, HONE_RARE,     HONE_RARE_OTHERWISE};
 constexpr int kRelations[] = {HONE_SAME, HONE_MIRRORED, HONE_ROWS_MOVED, HONE_NEARLY};
 constexpr int kOrdersOfSequences = 2;
 
@@ -344,8 +345,8 @@ void vary_by_pattern(ConcreteBuffer& buffer, std::uint64_t seed) {
   const double width = fill.b - fill.a;
   if (form == kZigzag) {
     fill.pattern = HONE_ZIGZAG;
-  } else if (form == kRare) {
-    fill.pattern = HONE_RARE;
+  } else if (form == kRare || form == kRareOtherwise) {
+    fill.pattern = form == kRare ? HONE_RARE : HONE_RARE_OTHERWISE;
   } else if (form == kTinySquares && fill.a <= 0 && fill.b >= 0) {
     const double share = tiny_root(fill.through.value_or(buffer.type)) / std::max(-fill.a, fill.b);
     fill.a *= share;
