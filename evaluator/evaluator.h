@@ -123,7 +123,8 @@ struct EvaluationRequest {
   std::uint64_t order = 0;
   /// On a real GPU that others wait for: model the candidate first, and measure it only when the
   /// model's time [us] is not above this. 0: measure without asking; infinity: ask always, and
-  /// measure whatever it says.
+  /// measure whatever it says. But what would hold the GPU for long (SlowRuns), and be far slower
+  /// than the fastest program of this reference, is left out with any number but 0.
   double screen_above_us = 0;
   /// On a real GPU: measure before anything is checked at the check sizes, and check there only
   /// what is not much slower than `best_time_us`. For programs that hone's own rules made, which

@@ -249,13 +249,13 @@ Result<EmulateReply> EvaluatorImpl::modelled_reference(const Case& timed,
   return keep_model(key, *reply);
 }
 
-bool EvaluatorImpl::begin_screening() {
+bool EvaluatorImpl::begin_screening(bool dear) {
   constexpr int kTried = 4;
   constexpr double kCores = 4;  // that model while one candidate is measured
   const std::lock_guard lock(mutex_);
   const bool known = screened_.count >= kTried && measured_.count > 0;
   const bool pays = known ? screened_.value() < kCores * measured_.value()
-                          : screened_.count + screening_ < kTried;
+                          : dear || screened_.count + screening_ < kTried;
   if (pays) ++screening_;
   return pays;
 }
@@ -347,6 +347,7 @@ std::set<std::string> EvaluatorImpl::sampled_reads(const Case& timed) {
   request.timed = Case{.reference = timed.reference, .seed = timed.seed};
   const auto reply = emulate(request, nullptr, kSampledReads_s);
   if (!reply || reply->verdict != Verdict::kOk) return {};
+  slow_runs_.learn(timed.reference.key, timed.reference.key, reply->time_us, 0);
   return reply->read_whole;
 }
 
@@ -525,6 +526,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     m.time_us = m.reference_time_us = reply->time_us;
     m.speedup = m.ci95_low = m.ci95_high = 1;
     m.samples_us = m.reference_samples_us = reply->samples_us;
+    slow_runs_.learn(timed->key, timed->key, 0, m.time_us);
     if (!reads.valid()) {
       set_floor(request, timed->key, read_whole, m.time_us);
     } else {

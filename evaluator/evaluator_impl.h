@@ -20,6 +20,7 @@
 #include "evaluator/protocol/messages.h"
 #include "evaluator/roofline/floor.h"
 #include "evaluator/sanitize_types.h"
+#include "evaluator/slow_runs.h"
 #include "evaluator/survey.h"
 
 namespace hone {
@@ -137,7 +138,8 @@ class EvaluatorImpl final : public Evaluator {
 
   /// False where asking the time model takes more than measuring, as it went until now. Otherwise
   /// end_screening() follows, with what it took.
-  [[nodiscard]] bool begin_screening();
+  /// `dear`: what is modelled holds the GPU for long, so that more at once are tried.
+  [[nodiscard]] bool begin_screening(bool dear);
   void end_screening(double seconds);
   void note_measured(double seconds);
 
@@ -159,6 +161,7 @@ class EvaluatorImpl final : public Evaluator {
   pool::RunnerPool compilers_;
   pool::RunnerPool emulators_;
   Seats final_checks_;  ///< that run at once, of all final stages: those of the first go first
+  SlowRuns slow_runs_;
   InOrder finals_;  ///< the best finalists are timed first, one a GPU, whoever is compiled first
 
   std::mutex mutex_;  ///< of what follows

@@ -196,8 +196,9 @@ Result<bool> EvaluatorImpl::Gates::screen() {
   // The model spares a busy GPU. One that idles measures sooner than a processor models; but what
   // is asked to learn from, is modelled.
   const bool learns = !std::isfinite(request_.screen_above_us);
-  if (!learns && e_.gpu_->waiting() < kBusyGpu) return true;
-  if (!e_.begin_screening()) return true;
+  const bool dear = e_.gpu_->reference_us(timed_.reference.key) > SlowRuns::kSlow_us;
+  if (!learns && !dear && e_.gpu_->waiting() < kBusyGpu) return true;
+  if (!e_.begin_screening(dear)) return true;
   protocol::EmulateRequest model;
   model.arch = e_.info_.arch;
   model.timed = timed_;
@@ -364,7 +365,9 @@ Result<bool> EvaluatorImpl::Gates::look_for_races(protocol::EmulateRequest reque
   request.checks.clear();
   request.timed = timed_;
   request.timed->precise = std::move(*precise);
-  request.by_rules = true;  // a few blocks tell, or all of a small program
+  // A few blocks tell, or all of a small program. But blocks that wait for one another only all
+  // together go on.
+  request.by_rules = !check::exchanges_words(timed_.candidate->compiled.ptx);
   const StopWatch checking(evaluation_.gates.check);
   const auto reply =
       e_.emulate(request, own_ ? &own_->emulators.front() : nullptr, kRacesAtTimed_s);
@@ -431,8 +434,20 @@ Result<bool> EvaluatorImpl::Gates::measure() {
                             (measure.final_stage ? kFinalRuns * reference_s : 0);
   if (place_) place_->wait();
   const double before_s = evaluation_.gates.measure;
-  const auto measured = e_.gpu_->measure(measure, request_.order, deadline_s, &evaluation_.gates);
+  const std::string& reference_key = timed_.reference.key;
+  // While it waited something may have been found that it cannot beat.
+  const auto wanted = [&] {
+    return measure.final_stage || evaluation_.modelled_us <= 0 ||
+           !e_.slow_runs_.is_hopeless(reference_key, evaluation_.modelled_us);
+  };
+  const auto measured =
+      e_.gpu_->measure(measure, request_.order, deadline_s, &evaluation_.gates, wanted);
   if (!measured) return std::unexpected(measured.error());
+  if (measured->given_up) {
+    evaluation_.screened = true;
+    evaluation_.verdict = Verdict::kOk;
+    return false;
+  }
   const protocol::MeasureReply* const reply = &measured->reply;
   if (!measure.final_stage) e_.note_measured(evaluation_.gates.measure - before_s);
   if (reply->reference_failed)
@@ -442,6 +457,9 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   evaluation_.max_rel_error = std::max(evaluation_.max_rel_error, reply->max_rel_error);
   same_bits_ = same_bits_ && reply->same_bits;
   if (reply->verdict != Verdict::kOk) return false;
+  if (!measure.final_stage)
+    e_.slow_runs_.learn(reference_key, timed_.candidate->key, evaluation_.modelled_us,
+                        reply->time_us);
   for (const std::string& line : reply->said)
     evaluation_.note += (evaluation_.note.empty() ? "" : "; ") + line;
   to_first_ = measured->to_first;

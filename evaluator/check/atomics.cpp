@@ -41,4 +41,13 @@ bool uses_atomics(std::string_view ptx) {
   });
 }
 
+bool exchanges_words(std::string_view ptx) {
+  return uses_atomics(ptx) || any_statement(ptx, [](std::string_view statement) {
+           for (const std::string_view opcode : {"ld.volatile", "ld.relaxed", "ld.acquire",
+                                                 "st.volatile", "st.relaxed", "st.release"})
+             if (statement.starts_with(opcode)) return true;
+           return false;
+         });
+}
+
 }  // namespace hone::check

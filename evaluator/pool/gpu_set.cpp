@@ -229,7 +229,7 @@ Result<protocol::MeasureReply> GpuSet::admit(const protocol::MeasureRequest& req
 
 Result<GpuSet::Measured> GpuSet::measure_alone(const protocol::MeasureRequest& request,
                                                std::uint64_t order, double deadline_s,
-                                               GateSeconds* gates) {
+                                               GateSeconds* gates, const StillWanted& wanted) {
   Gpu& gpu = *gpus_.front();
   const std::string& key = request.timed.reference.key;
   protocol::MeasureRequest own = request;
@@ -245,6 +245,7 @@ Result<GpuSet::Measured> GpuSet::measure_alone(const protocol::MeasureRequest& r
   const auto turn = take(order);
   waiting.stop();
   if (!turn) return std::unexpected(turn.error());
+  if (wanted && !wanted()) return Measured{.given_up = true};
   const double before_s = gates->measure;
   auto reply = gpu.client->measure(*message, own.final_stage, deadline_s, gates);
   if (!reply) return std::unexpected(reply.error());
@@ -312,11 +313,11 @@ std::string GpuSet::mistake_of(Gpu& gpu, const std::string& reference_key, doubl
 }
 
 Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request,
-                                         std::uint64_t order, double deadline_s,
-                                         GateSeconds* gates) {
+                                         std::uint64_t order, double deadline_s, GateSeconds* gates,
+                                         const StillWanted& wanted) {
   GateSeconds unused;
   if (gates == nullptr) gates = &unused;
-  if (gpus_.size() == 1) return measure_alone(request, order, deadline_s, gates);
+  if (gpus_.size() == 1) return measure_alone(request, order, deadline_s, gates, wanted);
   // Before the wait: a GPU that is free is not to idle meanwhile.
   nlohmann::json message = protocol::to_message(request);
   while (true) {
@@ -324,6 +325,7 @@ Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request
     const auto turn = take(order);
     waiting.stop();
     if (!turn) return std::unexpected(turn.error());
+    if (wanted && !wanted()) return Measured{.given_up = true};
     Gpu& gpu = *gpus_[turn->gpu()];
     const auto frame = message_for(gpu, request, message);
     if (!frame) return std::unexpected(frame.error());

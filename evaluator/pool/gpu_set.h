@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -45,16 +46,19 @@ class GpuSet {
 
   struct Measured {
     protocol::MeasureReply reply;
-    double alone_us = 0;  ///< what the reference took on this GPU by itself [us]; 0: not known
-    double to_first = 1;  ///< times a time of the reply: on the first GPU
+    double alone_us = 0;    ///< what the reference took on this GPU by itself [us]; 0: not known
+    double to_first = 1;    ///< times a time of the reply: on the first GPU
+    bool given_up = false;  ///< it was no longer wanted; the reply says nothing
   };
+  /// Asked when a request has a GPU: is it still to be measured? Empty: it is.
+  using StillWanted = std::function<bool()>;
   /// Waits for a GPU: of those who wait the lowest `order` goes first, and of one order who came
   /// first. Fills in what the reference takes on the GPU that measures. `request.best_time_us` and,
   /// of the quick stage, the reply's times are the first GPU's. As GpuClient::measure() otherwise.
   /// Errors: kInfrastructure, also when no GPU is left.
   [[nodiscard]] Result<Measured> measure(const protocol::MeasureRequest& request,
-                                         std::uint64_t order, double deadline_s,
-                                         GateSeconds* gates);
+                                         std::uint64_t order, double deadline_s, GateSeconds* gates,
+                                         const StillWanted& wanted = {});
 
   /// The longest that the reference took on any GPU [us]; 0: not known.
   [[nodiscard]] double reference_us(const std::string& reference_key);
@@ -77,7 +81,7 @@ class GpuSet {
   explicit GpuSet(const EvaluatorOptions& options) : options_(options) {}
   [[nodiscard]] Result<Measured> measure_alone(const protocol::MeasureRequest& request,
                                                std::uint64_t order, double deadline_s,
-                                               GateSeconds* gates);
+                                               GateSeconds* gates, const StillWanted& wanted);
   /// Has a GPU, by index, until it is destroyed.
   class Turn;
   /// Waits for a GPU.

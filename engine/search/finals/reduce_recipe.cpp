@@ -62,6 +62,7 @@ class Reducer {
 Result<EvaluationRequest> Reducer::request_for(const CandidateRecord& candidate) const {
   auto request =
       stage_.builder.for_rewritten(candidate.program, candidate.recipe, stage_.seed, Stage::kQuick);
+  if (request && stage_.prescreen) request->screen_above_us = std::numeric_limits<double>::max();
   if (request && stage_.modelled && !stage_.builder.checks_edits_as_timed(candidate.recipe))
     return refused("an edit that no check runs as it is timed");
   return request;

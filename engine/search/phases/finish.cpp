@@ -49,6 +49,7 @@ std::vector<CandidateRecord> Finish::reduced(const std::vector<Contender>& conte
   const int wanted = run_.clock.plan.affordable_finalists(run_.options.settings.finalists);
   ReductionStage stage{run_.target, admission_.builder(), run_.next_id, run_.random.bits(),
                        run_.modelled()};
+  stage.prescreen = run_.options.settings.prescreen && !run_.modelled();
   stage.most_evaluations = evaluations_to_reduce(budget.evaluations, contenders, wanted);
   stage.deadline = Clock::now() + as_duration(limit_s);
   stage.given_up = [this] { return run_.interrupted(); };

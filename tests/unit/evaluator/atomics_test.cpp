@@ -20,5 +20,12 @@ TEST(Atomics, AreFoundWhereverAStatementBegins) {
   EXPECT_TRUE(uses_atomics("ld.shared.f32 %f1, [%r1]; cp.reduce.async.bulk.global [a], [b], 4;"));
 }
 
+TEST(Atomics, SoAreAccessesThatOtherThreadsMaySee) {
+  EXPECT_FALSE(exchanges_words("ld.global.f32 %f1, [%rd1]; st.shared.f32 [%r1], %f1;"));
+  EXPECT_TRUE(exchanges_words("@%p1 red.global.add.f32 [%rd1], %f2;"));
+  EXPECT_TRUE(exchanges_words("\tld.volatile.global.u32 %r1, [%rd1];"));
+  EXPECT_TRUE(exchanges_words("@%p2 st.release.gpu.u32 [%rd1], %r1;"));
+}
+
 }  // namespace
 }  // namespace hone::check

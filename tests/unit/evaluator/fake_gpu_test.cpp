@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <tuple>
 
 #include "evaluator/evaluator.h"
@@ -131,6 +132,31 @@ TEST_F(OnAFakeGpu, ClearlySlowerStopsEarly) {
     ASSERT_EQ(e.verdict, Verdict::kOk) << e.detail;
     EXPECT_EQ(e.measurement.samples_us.size(), samples);
   }
+}
+
+// A kernel that runs for a tenth of a second cannot be stopped: where another one is known to take
+// a thousandth of that, the time model's word is enough.
+TEST_F(OnAFakeGpu, WhatIsSlowAndHopelessIsNotMeasured) {
+  const auto modelled_first = [](const std::string& kernel) {
+    auto r = request(kernel, "naive_takes60");
+    r.screen_above_us = std::numeric_limits<double>::infinity();
+    return r;
+  };
+  const auto admitted = evaluator_->admit(modelled_first("naive_takes60"));
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  const auto before = evaluate(modelled_first("naive_takes61"));
+  EXPECT_EQ(before.verdict, Verdict::kOk) << before.detail;
+  EXPECT_FALSE(before.screened);
+  const auto fast = evaluate(modelled_first("scale_quick"));
+  EXPECT_EQ(fast.verdict, Verdict::kOk) << fast.detail;
+  EXPECT_FALSE(fast.screened);
+  const auto after = evaluate(modelled_first("naive_takes62"));
+  EXPECT_EQ(after.verdict, Verdict::kOk) << after.detail;
+  EXPECT_TRUE(after.screened);
+  EXPECT_EQ(after.measurement.time_us, 0);
+  auto at_once = modelled_first("naive_takes63");
+  at_once.screen_above_us = 0;
+  EXPECT_FALSE(evaluate(at_once).screened) << "nobody asked the model";
 }
 
 TEST_F(OnAFakeGpu, MeasuredFirstWhatIsMuchSlowerIsNotCheckedFurther) {

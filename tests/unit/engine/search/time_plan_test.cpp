@@ -76,6 +76,11 @@ TEST(TimePlan, TheFirstFinalStageHasTheTimeThatItIsExpectedToTake) {
   slow.checked(1);
   slow.admitted(700e3, 3, 5);
   EXPECT_NEAR(slow.for_the_first_s(), 8.5 + 5 * 0.7, 1e-9) << "and five runs of the reference";
+  TimePlan cached({.seconds = 15}, false);
+  cached.compiled(0.01);
+  cached.checked(0.01);
+  cached.admitted(700e3, 3, 5);
+  EXPECT_NEAR(cached.for_the_first_s(), 4.5 + 5 * 0.7, 1e-9) << "its other sizes are compiled";
   plan.checked(40);
   EXPECT_EQ(plan.for_the_first_s(), 15);
 }
