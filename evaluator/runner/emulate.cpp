@@ -61,8 +61,12 @@ bool is_small(const ConcreteProgram& program) {
 /// Traces what each step of a request took.
 class StepTrace {
  public:
-  void ends(const char* what, const EmulateReply& result) {
-    trace(fmt::format("{}: {} in {:.3f} s {}", what, to_string(result.verdict),
+  void ends(const char* what, const EmulateReply& result, const Case* one = nullptr) {
+    const std::string of = one == nullptr
+                               ? ""
+                               : fmt::format(" of {} on {}", sizes_text(one->reference.program),
+                                             to_string(one->inputs));
+    trace(fmt::format("{}{}: {} in {:.3f} s {}", what, of, to_string(result.verdict),
                       std::chrono::duration<double>(Clock::now() - begin_).count(), result.detail));
     begin_ = Clock::now();
   }
@@ -511,7 +515,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     if (!one.candidate && !read_whole) read_whole = result.read_whole;
     if (read_whole)
       std::erase_if(*read_whole, [&](const auto& b) { return !result.read_whole.contains(b); });
-    step.ends(one.candidate ? "check" : "admission", result);
+    step.ends(one.candidate ? "check" : "admission", result, &one);
     max_rel_error = std::max(max_rel_error, result.max_rel_error);
     result.max_rel_error = max_rel_error;
     if (result.verdict != Verdict::kOk) return result;
@@ -565,7 +569,7 @@ EmulateReply Emulate::handle_part(const EmulateRequest& request) {
     result.reference_usable = known.usable;
     result.reference_work = known.work;
     result.exchanges = known.exchanges;
-    step.ends("reference", result);
+    step.ends("reference", result, &one);
     return result;
   }
   bool useless = false;
@@ -575,7 +579,7 @@ EmulateReply Emulate::handle_part(const EmulateRequest& request) {
                                 .often = part.often,
                                 .schedules = static_cast<std::uint64_t>(part.schedules)},
                                useless);
-  step.ends(one.in_part ? "check in part" : "check", result);
+  step.ends(one.in_part ? "check in part" : "check", result, &one);
   if (useless) result.unusable = {0};
   if (result.verdict == Verdict::kOk) result.same_bits = same_bits_;
   result.wrote_variables = wrote_variables_;

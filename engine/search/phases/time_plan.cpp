@@ -39,8 +39,9 @@ constexpr double kTimedSizeCompared_s = 1;
 /// The final stage may go on after the budget for this long, or this part of it.
 constexpr double kGrace_s = 3.5, kGracePart = 0.035;
 /// And then, while no finalist has a result, for as long as the first is expected to take; at least
-/// and at most so long.
-constexpr double kLeastForTheFirst_s = 5, kMostForTheFirst_s = 15;
+/// and at most so long. Without a result all was for nothing, and how long the emulator takes for
+/// checks at sizes that nobody has seen is hard to foresee.
+constexpr double kLeastForTheFirst_s = 12, kMostForTheFirst_s = 30;
 /// A search gets at least this part of what is left when it begins, whatever is kept back.
 constexpr double kLeastForSearch = 0.3;
 /// Of a budget: beside a very slow reference a search goes on so long while it has found nothing,

@@ -67,22 +67,22 @@ TEST(TimePlan, OnAGpuChecksThatTakeLongHaveTimeToo) {
 // Without a result all was for nothing: what takes seconds to compile and check gets them.
 TEST(TimePlan, TheFirstFinalStageHasTheTimeThatItIsExpectedToTake) {
   TimePlan plan({.seconds = 15}, false);
-  EXPECT_EQ(plan.for_the_first_s(), 5);
-  plan.compiled(2);
+  EXPECT_EQ(plan.for_the_first_s(), 12);
+  plan.compiled(4);
   plan.checked(1);
-  EXPECT_NEAR(plan.for_the_first_s(), 8.5, 1e-9);
+  EXPECT_NEAR(plan.for_the_first_s(), 14.5, 1e-9);
   TimePlan slow({.seconds = 15}, false);
-  slow.compiled(2);
+  slow.compiled(4);
   slow.checked(1);
   slow.admitted(700e3, 3, 5);
-  EXPECT_NEAR(slow.for_the_first_s(), 8.5 + 5 * 0.7, 1e-9) << "and five runs of the reference";
+  EXPECT_NEAR(slow.for_the_first_s(), 14.5 + 5 * 0.7, 1e-9) << "and five runs of the reference";
   TimePlan cached({.seconds = 15}, false);
   cached.compiled(0.01);
   cached.checked(0.01);
-  cached.admitted(700e3, 3, 5);
-  EXPECT_NEAR(cached.for_the_first_s(), 4.5 + 5 * 0.7, 1e-9) << "its other sizes are compiled";
+  cached.admitted(2e6, 3, 5);
+  EXPECT_NEAR(cached.for_the_first_s(), 4.5 + 4 * 2, 1e-9) << "its other sizes are compiled";
   plan.checked(40);
-  EXPECT_EQ(plan.for_the_first_s(), 15);
+  EXPECT_EQ(plan.for_the_first_s(), 30);
 }
 
 TEST(TimePlan, ASearchHasTimeBesideAVerySlowReference) {
