@@ -1,4 +1,4 @@
-// A PyTorch module goes to the workers as a task, its weights as made-up ones of the same kind.
+// A PyTorch module goes to the workers as a task, and its weights by the hash of their bytes.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/process.h"
@@ -27,7 +27,14 @@ TEST(ModuleJobs, AreSearchedElsewhere) {
       hone({"submit", HONE_SOURCE_DIR "/tests/pytorch/fixtures/products.pt2", "--arch", "emu:sm_90",
             "--budget", "3", "--wait", "--redis", server.url_text(), "--json", "-"});
   EXPECT_EQ(with_weights.status, 0) << with_weights.err << worker.log() << coordinator.log();
-  EXPECT_TRUE(with_weights.err.contains("inputs of like mean and deviation")) << with_weights.err;
+  EXPECT_TRUE(with_weights.err.contains("inputs from files")) << with_weights.err;
+  EXPECT_TRUE(with_weights.err.contains("sent ")) << with_weights.err;
+  EXPECT_TRUE(worker.log().contains("event=input_fetched")) << worker.log();
+  const auto made_up =
+      hone({"submit", HONE_SOURCE_DIR "/tests/pytorch/fixtures/products.pt2", "--arch", "emu:sm_90",
+            "--budget", "3", "--describe-files", "--redis", server.url_text()});
+  EXPECT_EQ(made_up.status, 0) << made_up.err;
+  EXPECT_TRUE(made_up.err.contains("inputs of like mean and deviation")) << made_up.err;
 }
 
 }  // namespace
