@@ -11,7 +11,8 @@ constexpr std::size_t kLongestName = 255;  // of a file [B]
 
 bool is_file_name(std::string_view text) {
   return !text.empty() && text.size() <= kLongestName && text != "." && text != ".." &&
-         std::ranges::none_of(text, [](unsigned char c) { return c == '/' || c < ' ' || c == 127; });
+         std::ranges::none_of(text,
+                              [](unsigned char c) { return c == '/' || c < ' ' || c == 127; });
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct Options {
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   std::string name;
   int at_once = 0;
-  std::int64_t input_cache_mib = 8192;
+  std::int64_t input_cache_mib = kMostInputCache >> 20;
 };
 
 std::string host_name() {

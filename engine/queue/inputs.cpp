@@ -26,15 +26,17 @@ std::string mib(std::int64_t bytes) {
 std::int64_t pieces_of(std::int64_t bytes) { return (bytes + kInputPiece - 1) / kInputPiece; }
 
 std::unexpected<Error> not_there(const std::string& sha256) {
-  return invalid(fmt::format("the server does not have the input with the SHA-256 {} (any more); "
-                             "submit the job again, which sends it",
-                             sha256));
+  return invalid(
+      fmt::format("the server does not have the input with the SHA-256 {} (any more); "
+                  "submit the job again, which sends it",
+                  sha256));
 }
 
 std::unexpected<Error> damaged(const std::string& sha256) {
-  return invalid(fmt::format("what the server has under the SHA-256 {} are other bytes; submit the "
-                             "job again, which sends the right ones",
-                             sha256));
+  return invalid(
+      fmt::format("what the server has under the SHA-256 {} are other bytes; submit the "
+                  "job again, which sends the right ones",
+                  sha256));
 }
 
 std::int64_t number_at(std::span<const RedisReply> list, std::size_t i) {
@@ -84,8 +86,8 @@ Result<std::vector<std::string>> Inputs::offer(std::span<const Input> inputs) {
 
 Result<void> Inputs::put(const Input& input, const Read& read) {
   using namespace sent_inputs;
-  const std::string key = broker_.keys().input(input.sha256),
-                    sending = std::to_string(kSending_s), kept = std::to_string(kInputKept_s);
+  const std::string key = broker_.keys().input(input.sha256), sending = std::to_string(kSending_s),
+                    kept = std::to_string(kInputKept_s);
   const auto gone = [&](const Result<RedisReply>& reply) -> Result<void> {
     if (!reply) return std::unexpected(reply.error());
     const auto done = reply->as_integer();

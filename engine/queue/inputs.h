@@ -16,11 +16,11 @@
 
 namespace hone::queue {
 
-inline constexpr std::int64_t kMostInput = std::int64_t{1} << 30;      // one [B]
-inline constexpr std::int64_t kMostInputs = std::int64_t{4} << 30;     // all on one server [B]
-inline constexpr std::int64_t kMostInputCount = 10'000;                ///< on one server
-inline constexpr std::int64_t kInputPiece = std::int64_t{1} << 20;     // of one message [B]
-inline constexpr std::int64_t kInputKept_s = std::int64_t{3} * 86'400; // after the last renewal
+inline constexpr std::int64_t kMostInput = std::int64_t{1} << 30;       // one [B]
+inline constexpr std::int64_t kMostInputs = std::int64_t{4} << 30;      // all on one server [B]
+inline constexpr std::int64_t kMostInputCount = 10'000;                 ///< on one server
+inline constexpr std::int64_t kInputPiece = std::int64_t{1} << 20;      // of one message [B]
+inline constexpr std::int64_t kInputKept_s = std::int64_t{3} * 86'400;  // after the last renewal
 
 struct Input {
   std::string sha256;

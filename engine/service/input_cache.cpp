@@ -105,8 +105,8 @@ Result<EvaluationRequest> with_local_inputs(EvaluationRequest request, InputCach
       if (use == nullptr) {
         auto got = cache.use(sent->sha256);
         if (!got) {
-          done = fail(got.error().code, fmt::format("'{}' of {}: {}", buffer.name, sent->name,
-                                                    got.error().message));
+          done = fail(got.error().code,
+                      fmt::format("'{}' of {}: {}", buffer.name, sent->name, got.error().message));
           continue;
         }
         use = std::move(*got);
@@ -200,8 +200,7 @@ std::shared_ptr<const InputCache::Use> InputCache::open(const std::string& sha25
 Result<void> InputCache::fetch(const std::string& sha256) {
   using namespace input_cache;
   static std::atomic<unsigned> number = 0;
-  const auto unfinished =
-      options_.folder / fmt::format("{}{}-{}", kUnfinished, getpid(), ++number);
+  const auto unfinished = options_.folder / fmt::format("{}{}-{}", kUnfinished, getpid(), ++number);
   const int file =
       ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0)
@@ -290,7 +289,8 @@ Result<Evaluation> LocalInputs::evaluate(const EvaluationRequest& request) {
   if (!input_cache::names_inputs(request)) return evaluator_.evaluate(request);
   input_cache::Uses uses;
   const auto local = input_cache::with_local_inputs(request, cache_, uses);
-  if (!local) return std::unexpected(local.error());
+  // The task was admitted, so somebody had it: another worker may.
+  if (!local) return fail(ErrorCode::kInfrastructure, local.error().message);
   return evaluator_.evaluate(*local);
 }
 

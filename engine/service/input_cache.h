@@ -18,9 +18,12 @@
 
 namespace hone {
 
+/// All that one server may have, and what went before. [B]
+inline constexpr std::int64_t kMostInputCache = 2 * queue::kMostInputs;
+
 struct InputCacheOptions {
   std::filesystem::path folder;  ///< is there; the evaluator's children may read it. Empty: none
-  std::int64_t most_bytes = 0;
+  std::int64_t most_bytes = kMostInputCache;
 };
 
 class InputCache {

@@ -233,6 +233,14 @@ struct OwnLog {
   }
 };
 
+/// Lines of others, with its name.
+Log as_worker(const WorkerOptions& options) {
+  return [&options](LogEvent event) {
+    event.worker = options.id;
+    options.log(event);
+  };
+}
+
 void tell_idleness(Idleness& idleness, const queue::WorkerMessage& about, const OwnLog& log) {
   const auto change = idleness.look(about.evaluated, about.in_flight);
   if (!change) return;
@@ -269,10 +277,7 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
   Metrics unread;
   Metrics& metrics = options.metrics != nullptr ? *options.metrics : unread;
   declare_worker_metrics(metrics);
-  InputCache inputs(broker, options.inputs, [&options](LogEvent event) {
-    event.worker = options.id;
-    options.log(event);
-  });
+  InputCache inputs(broker, options.inputs, as_worker(options));
   std::vector<std::unique_ptr<Station>> stations;
   for (const auto& device : options.devices)
     stations.push_back(std::make_unique<Station>(broker, options, device, metrics, inputs));

@@ -48,8 +48,8 @@ class SentInputs : public ::testing::Test {
   SentInputs() {
     std::vector<int> places = {-1, -1};  // before the offset
     for (int i = 0; i < kElements; ++i) places.push_back((i * 1025 + 7) % kElements);
-    folder_.write("places.bin", {reinterpret_cast<const char*>(places.data()),
-                                 places.size() * sizeof(int)});
+    folder_.write("places.bin",
+                  {reinterpret_cast<const char*>(places.data()), places.size() * sizeof(int)});
     task_ = folder_.write("scatter.cu", kScatter);
   }
 
@@ -182,8 +182,9 @@ TEST_F(SentInputs, OfAllJobsAreLimitedInSize) {
   EXPECT_EQ(number({"HSET", "hone:inputs", std::string(64, 'a'), "4294960000"}), 1);
   const auto refused = submit();
   EXPECT_NE(refused.status, 0);
-  EXPECT_TRUE(refused.err.contains("the server has 4096.0 MiB of other jobs' inputs already, of at "
-                                   "most 4096.0 MiB"))
+  EXPECT_TRUE(
+      refused.err.contains("the server has 4096.0 MiB of other jobs' inputs already, of at "
+                           "most 4096.0 MiB"))
       << refused.err;
   EXPECT_TRUE(refused.err.contains("--describe-files")) << refused.err;
   EXPECT_EQ(number({"EXISTS", "hone:jobs"}), 0);
@@ -205,7 +206,7 @@ TEST_F(SentInputs, StayForAsLongAsAJobWaits) {
 }
 
 /// Nobody on the coordinator's machine has the file.
-TEST_F(SentInputs, AreNotHereForVerify) {
+TEST_F(SentInputs, AreFetchedForVerify) {
   std::string candidate;
   {
     const Service service(server_, folder_);
@@ -213,12 +214,26 @@ TEST_F(SentInputs, AreNotHereForVerify) {
     ASSERT_EQ(job.status, 0) << job.out << job.err << service.log();
     candidate = job.json()["archs"][0]["best_candidate"];
   }
-  const auto verified = hone({"verify", candidate, "--db", folder_.file("hone.db")});
-  EXPECT_NE(verified.status, 0) << verified.out;
-  EXPECT_TRUE(verified.err.contains("holds what was sent to a service as 'places.bin'"))
-      << verified.err;
-  const auto exported = hone({"export", candidate, "--db", folder_.file("hone.db"), "--output",
-                              folder_.file("best.cu")});
+  const auto verify = [&](const std::string& server) {
+    return hone({"verify", candidate, "--db", folder_.file("hone.db"), "--redis", server});
+  };
+  setenv("XDG_CACHE_HOME", folder_.file("own").c_str(), 1);
+  const auto away = verify("unix://" + folder_.file("none"));
+  EXPECT_NE(away.status, 0) << away.out;
+  EXPECT_TRUE(away.err.contains("inputs that were sent to a service")) << away.err;
+  const std::string key = input_key();
+  EXPECT_EQ(number({"RENAME", key, "hone:elsewhere"}), -9);  // a word, no number
+  const auto gone = verify(server_.url_text());
+  EXPECT_NE(gone.status, 0) << gone.out;
+  EXPECT_TRUE(gone.err.contains("'place' of places.bin: the server does not have the input"))
+      << gone.err;
+  EXPECT_EQ(number({"RENAME", "hone:elsewhere", key}), -9);
+  const auto verified = verify(server_.url_text());
+  EXPECT_EQ(verified.status, 0) << verified.out << verified.err;
+  EXPECT_TRUE(verified.out.contains("stands")) << verified.out;
+  unsetenv("XDG_CACHE_HOME");
+  const auto exported = hone(
+      {"export", candidate, "--db", folder_.file("hone.db"), "--output", folder_.file("best.cu")});
   EXPECT_EQ(exported.status, 0) << exported.err;
 }
 
@@ -253,8 +268,8 @@ TEST_F(InputCopies, AreBoundedAndTheOldestGoes) {
   const std::string a = send('a'), b = send('b'), c = send('c');
   InputCache copies = cache(folder);
   ASSERT_TRUE(copies.use(a));
-  std::filesystem::last_write_time(folder / a, std::filesystem::file_time_type::clock::now() -
-                                                   std::chrono::minutes(1));
+  std::filesystem::last_write_time(
+      folder / a, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(1));
   auto used = copies.use(b);
   ASSERT_TRUE(used);
   EXPECT_EQ(std::filesystem::file_size((*used)->path()), 400'000U);
@@ -262,8 +277,8 @@ TEST_F(InputCopies, AreBoundedAndTheOldestGoes) {
   EXPECT_FALSE(std::filesystem::exists(folder / a));
   EXPECT_EQ(fetched_, 3);
   // What is in use stays; with all in use there is no room.
-  std::filesystem::last_write_time(folder / b, std::filesystem::file_time_type::clock::now() -
-                                                   std::chrono::minutes(2));
+  std::filesystem::last_write_time(
+      folder / b, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(2));
   auto other = copies.use(a);
   ASSERT_TRUE(other);
   EXPECT_TRUE(std::filesystem::exists(folder / b));
