@@ -143,12 +143,13 @@ Result<SentFiles> send_files(queue::Broker& broker, const std::vector<FileRange>
   queue::Inputs inputs(broker);
   std::vector<queue::Input> all;
   for (const FileRange& range : ranges) all.push_back(range.input);
+  // A server that does not answer would not take the job either.
+  const auto refused = [](const Error& error) -> std::unexpected<Error> {
+    if (error.code == ErrorCode::kInfrastructure) return std::unexpected(error);
+    return fail(error.code, fmt::format("{}; {}", error.message, kInstead));
+  };
   const auto missing = inputs.offer(all);
-  if (!missing) {
-    const Error& error = missing.error();
-    if (error.code != ErrorCode::kInvalidInput) return std::unexpected(error);
-    return invalid(fmt::format("{}; {}", error.message, kInstead));
-  }
+  if (!missing) return refused(missing.error());
   SentFiles sent;
   for (const FileRange& range : ranges) {
     if (std::ranges::find(*missing, range.input.sha256) == missing->end()) {
@@ -167,7 +168,7 @@ Result<SentFiles> send_files(queue::Broker& broker, const std::vector<FileRange>
         return invalid(fmt::format("{} changed while it was sent", range.path));
       return piece;
     };
-    if (const auto put = inputs.put(range.input, read); !put) return std::unexpected(put.error());
+    if (const auto put = inputs.put(range.input, read); !put) return refused(put.error());
     ++sent.sent;
     sent.bytes += range.input.bytes;
   }

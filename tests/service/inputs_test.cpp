@@ -193,6 +193,14 @@ TEST_F(SentInputs, OfAllJobsAreLimitedInSize) {
   EXPECT_EQ(number({"HLEN", "hone:inputs"}), 1);
 }
 
+TEST_F(SentInputs, AServerWithoutMemoryRefuses) {
+  ASSERT_TRUE(server_.connect()->command({"CONFIG", "SET", "maxmemory", "1"}));
+  const auto refused = submit();
+  EXPECT_NE(refused.status, 0);
+  EXPECT_TRUE(refused.err.contains("used memory > 'maxmemory'")) << refused.err;
+  EXPECT_TRUE(refused.err.contains("--describe-files")) << refused.err;
+}
+
 TEST_F(SentInputs, StayForAsLongAsAJobWaits) {
   ASSERT_EQ(submit().status, 0);
   const std::string key = input_key();
@@ -309,6 +317,28 @@ TEST_F(InputCopies, OfSeveralPiecesArriveWhole) {
   const auto used = copies.use(send('p', 2'500'001));
   ASSERT_TRUE(used) << used.error().message;
   EXPECT_EQ(std::filesystem::file_size((*used)->path()), 2'500'001U);
+}
+
+TEST(InputCopiesByTls, ArriveWhole) {
+  const RedisServer server({.tls = true});
+  auto client = RedisClient::open(server.url(), {});
+  ASSERT_TRUE(client) << client.error().message;
+  queue::Broker broker(std::shared_ptr<RedisClient>(std::move(*client)), "hone");
+  queue::Inputs inputs(broker);
+  std::string content(5'000'000, '\0');
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7919 >> 5);
+  Sha256 hash;
+  hash.add(content);
+  const queue::Input input{hash.hex(), std::ssize(content)};
+  ASSERT_TRUE(inputs.offer(std::vector{input}));
+  const auto put = inputs.put(input, [&](std::int64_t offset, std::int64_t size) {
+    return Result<std::string>(
+        content.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)));
+  });
+  ASSERT_TRUE(put) << put.error().message;
+  const auto got =
+      inputs.get(input.sha256, [](std::string_view, std::int64_t) { return Result<void>(); });
+  EXPECT_TRUE(got) << got.error().message;
 }
 
 TEST(InputCopiesOnAFullDisk, AreAnErrorOfTheWorker) {
