@@ -83,9 +83,12 @@ int run(const Options& options) {
   for (const std::string& warning : warnings) fmt::print(stderr, "hone: {}\n", warning);
   fmt::print(stderr, "hone: submitted for {}; see `hone watch {}{}`\n", fmt::join(job->archs, ", "),
              job->id, options.redis.as_typed());
-  return common.write_json({{"job", job->id}, {"archs", job->archs}, {"warnings", warnings}})
-             ? kDone
-             : kEnvironmentLacks;
+  const nlohmann::json document = {
+      {"job", job->id},
+      {"archs", job->archs},
+      {"warnings", warnings},
+      {"inputs", {{"sent", sent->sent}, {"there", sent->there}, {"bytes", sent->bytes}}}};
+  return common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 
 }  // namespace

@@ -25,20 +25,6 @@ std::string mib(std::int64_t bytes) {
 
 std::int64_t pieces_of(std::int64_t bytes) { return (bytes + kInputPiece - 1) / kInputPiece; }
 
-std::unexpected<Error> not_there(const std::string& sha256) {
-  return invalid(
-      fmt::format("the server does not have the input with the SHA-256 {} (any more); "
-                  "submit the job again, which sends it",
-                  sha256));
-}
-
-std::unexpected<Error> damaged(const std::string& sha256) {
-  return invalid(
-      fmt::format("what the server has under the SHA-256 {} are other bytes; submit the "
-                  "job again, which sends the right ones",
-                  sha256));
-}
-
 std::int64_t number_at(std::span<const RedisReply> list, std::size_t i) {
   const auto text = i < list.size() ? list[i].as_string() : Result<std::string_view>("");
   return std::atoll(std::string(text.value_or("")).c_str());
@@ -113,7 +99,7 @@ Result<void> Inputs::put(const Input& input, const Read& read) {
                                      std::vector<std::string_view>{count, kept}, kRepeatable));
 }
 
-Result<void> Inputs::get(const std::string& sha256, const Write& write) {
+Result<Inputs::State> Inputs::read(const std::string& sha256, const Write& write) {
   using namespace sent_inputs;
   const std::string key = broker_.keys().input(sha256);
   const auto about = broker_.redis().call({"HMGET", key, kBytes, kWhole}, kRepeatable);
@@ -121,32 +107,52 @@ Result<void> Inputs::get(const std::string& sha256, const Write& write) {
   if (about->is_error()) return std::unexpected(about->as_error("cannot read an input"));
   const auto fields = about->as_array();
   if (!fields) return std::unexpected(fields.error());
-  if (fields->size() != 2 || (*fields)[1].is_nil()) return not_there(sha256);
+  if (fields->size() != 2 || (*fields)[1].is_nil()) return State::kMissing;
   const std::int64_t bytes = number_at(*fields, 0);
-  if (bytes <= 0 || bytes > kMostInput) return damaged(sha256);
+  if (bytes <= 0 || bytes > kMostInput) return State::kDamaged;
   Sha256 hash;
   for (std::int64_t i = 0; i < pieces_of(bytes); ++i) {
     const std::string number = std::to_string(i);
     const auto reply = broker_.redis().call({"HGET", key, number}, kRepeatable);
     if (!reply) return std::unexpected(reply.error());
     if (reply->is_error()) return std::unexpected(reply->as_error("cannot read an input"));
-    if (reply->is_nil()) return not_there(sha256);
+    if (reply->is_nil()) return State::kMissing;
     const auto piece = reply->as_string();
     if (!piece) return std::unexpected(piece.error());
     if (std::ssize(*piece) != std::min(kInputPiece, bytes - i * kInputPiece))
-      return damaged(sha256);
+      return State::kDamaged;
     hash.add(*piece);
-    if (auto written = write(*piece, bytes); !written) return written;
+    if (auto written = write(*piece, bytes); !written) return std::unexpected(written.error());
   }
-  if (hash.hex() != sha256) return damaged(sha256);
+  return hash.hex() == sha256 ? State::kGood : State::kDamaged;
+}
+
+Result<void> Inputs::get(const std::string& sha256, const Write& write) {
+  const auto state = read(sha256, write);
+  if (!state) return std::unexpected(state.error());
+  if (*state == State::kMissing)
+    return invalid(
+        fmt::format("the server does not have the input with the SHA-256 {} (any more); "
+                    "submit the job again, which sends it",
+                    sha256));
+  if (*state == State::kDamaged)
+    return invalid(
+        fmt::format("what the server has under the SHA-256 {} are other bytes; submit "
+                    "the job again, which sends the right ones",
+                    sha256));
   return {};
 }
 
 Result<void> Inputs::check(const std::string& sha256) {
-  auto good = get(sha256, [](std::string_view, std::int64_t) -> Result<void> { return {}; });
-  if (!good && good.error().code == ErrorCode::kInvalidInput)
-    (void)broker_.redis().call({"DEL", broker_.keys().input(sha256)}, kRepeatable);
-  return good;
+  const auto state =
+      read(sha256, [](std::string_view, std::int64_t) -> Result<void> { return {}; });
+  if (!state) return std::unexpected(state.error());
+  if (*state == State::kGood) return {};
+  if (*state == State::kMissing)
+    return invalid(fmt::format("an input is not on the server: {}", sha256));
+  const auto deleted = broker_.redis().call({"DEL", broker_.keys().input(sha256)}, kRepeatable);
+  if (!deleted) return std::unexpected(deleted.error());
+  return invalid(fmt::format("an input had other bytes and was deleted: {}", sha256));
 }
 
 Result<void> Inputs::renew(std::span<const std::string> jobs) {

@@ -44,12 +44,16 @@ class Inputs {
   /// have it or has other bytes; those of `write`.
   using Write = std::function<Result<void>(std::string_view piece, std::int64_t all)>;
   [[nodiscard]] Result<void> get(const std::string& sha256, const Write& write);
-  /// Whether get() would give it; a damaged one is deleted, so that the next submit sends it again.
+  /// Whether get() would give it; one that is there with other bytes is deleted, so that the next
+  /// submit sends it again. One that is being sent stays.
   [[nodiscard]] Result<void> check(const std::string& sha256);
   /// Keeps what these jobs need for kInputKept_s from now.
   [[nodiscard]] Result<void> renew(std::span<const std::string> jobs);
 
  private:
+  enum class State { kGood, kMissing, kDamaged };
+  [[nodiscard]] Result<State> read(const std::string& sha256, const Write& write);
+
   Broker& broker_;
 };
 

@@ -231,6 +231,7 @@ Result<void> InputCache::fetch(const std::string& sha256) {
     const std::lock_guard lock(mutex_);
     good_.insert(sha256);
   }
+  if (options_.on_fetched) options_.on_fetched(bytes);
   log_({.level = LogLevel::kInfo,
         .event = "input_fetched",
         .message = fmt::format("fetched an input of {} ({})", mib(bytes), sha256),

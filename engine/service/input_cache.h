@@ -6,11 +6,13 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "engine/queue/inputs.h"
 #include "engine/queue/log_event.h"
@@ -24,6 +26,7 @@ inline constexpr std::int64_t kMostInputCache = 2 * queue::kMostInputs;
 struct InputCacheOptions {
   std::filesystem::path folder;  ///< is there; the evaluator's children may read it. Empty: none
   std::int64_t most_bytes = kMostInputCache;
+  std::function<void(std::int64_t bytes)> on_fetched = {};  ///< from any thread; may be null
 };
 
 class InputCache {
@@ -84,6 +87,7 @@ class LocalInputs final : public Evaluator {
     return evaluator_.measure_ceilings();
   }
   void use_ceilings(const Ceilings& ceilings) override { evaluator_.use_ceilings(ceilings); }
+  [[nodiscard]] std::vector<GpuUse> gpus() override { return evaluator_.gpus(); }
   void cancel() override { evaluator_.cancel(); }
   void resume() override { evaluator_.resume(); }
 

@@ -233,6 +233,12 @@ struct OwnLog {
   }
 };
 
+/// Counts what is fetched.
+InputCacheOptions counted(InputCacheOptions inputs, Metrics& metrics) {
+  inputs.on_fetched = [&metrics](std::int64_t bytes) { count_input(metrics, bytes); };
+  return inputs;
+}
+
 /// Lines of others, with its name.
 Log as_worker(const WorkerOptions& options) {
   return [&options](LogEvent event) {
@@ -277,7 +283,7 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
   Metrics unread;
   Metrics& metrics = options.metrics != nullptr ? *options.metrics : unread;
   declare_worker_metrics(metrics);
-  InputCache inputs(broker, options.inputs, as_worker(options));
+  InputCache inputs(broker, counted(options.inputs, metrics), as_worker(options));
   std::vector<std::unique_ptr<Station>> stations;
   for (const auto& device : options.devices)
     stations.push_back(std::make_unique<Station>(broker, options, device, metrics, inputs));

@@ -9,9 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include "candidates/task_reader.h"
 #include "engine/queue/inputs.h"
 #include "engine/queue/sha256.h"
 #include "engine/service/input_cache.h"
+#include "engine/service/sent_files.h"
 #include "tests/e2e/process.h"
 #include "tests/service/daemon.h"
 #include "tests/service/small_disk.h"
@@ -116,7 +118,10 @@ TEST_F(SentInputs, AreWhatTheWorkersSee) {
 }
 
 TEST_F(SentInputs, AreSentOnce) {
-  EXPECT_TRUE(submit().err.contains("sent 1 input from files"));
+  const auto first = submit();
+  EXPECT_TRUE(first.err.contains("sent 1 input from files")) << first.err;
+  const nlohmann::json one = {{"sent", 1}, {"there", 0}, {"bytes", 4 * kElements}};
+  EXPECT_EQ(first.json()["inputs"], one);
   const std::string key = input_key();
   ASSERT_FALSE(key.empty());
   EXPECT_EQ(number({"HSTRLEN", key, "0"}), 4 * kElements);
@@ -245,6 +250,37 @@ TEST_F(SentInputs, AreFetchedForVerify) {
   EXPECT_EQ(exported.status, 0) << exported.err;
 }
 
+TEST_F(SentInputs, ThatChangeMeanwhileAreNotSent) {
+  auto task = read_task(task_);
+  ASSERT_TRUE(task) << task.error().message;
+  const auto hashed = with_hashed_files(std::move(*task));
+  ASSERT_TRUE(hashed) << hashed.error().message;
+  const auto redis = broker();
+  folder_.write("places.bin", std::string(8 + 4 * kElements, 'z'));
+  const auto sent = send_files(*redis, hashed->ranges);
+  ASSERT_FALSE(sent);
+  EXPECT_TRUE(sent.error().message.contains("places.bin changed while it was sent"))
+      << sent.error().message;
+  EXPECT_EQ(number({"HEXISTS", input_key(), "whole"}), 0);
+  std::filesystem::resize_file(folder_.file("places.bin"), 100);
+  EXPECT_FALSE(send_files(*redis, hashed->ranges));
+  EXPECT_NE(submit().status, 0);
+}
+
+/// Ranges of one file that one task reads: as several weights of one module.
+TEST_F(SentInputs, AreRangesOfAFile) {
+  std::string text = kScatter;
+  const std::string x = R"({"name": "x", "type": "f32", "shape": ["N"]})";
+  text.replace(text.find(x), x.size(),
+               R"({"name": "x", "type": "i32", "shape": ["N"], "fill": {"file": "places.bin"}},
+              {"name": "z", "type": "i32", "shape": ["N"], "fill": {"file": "places.bin"}})");
+  text.replace(text.find("const float* x"), 14, "const int* x");
+  folder_.write("scatter.cu", text);
+  const auto job = submit();
+  EXPECT_TRUE(job.err.contains("sent 2 inputs from files, 32768 bytes")) << job.err;
+  EXPECT_EQ(number({"HLEN", "hone:inputs"}), 2);
+}
+
 class InputCopies : public SentInputs {
  protected:
   /// Sends so many bytes; the hash.
@@ -299,6 +335,46 @@ TEST_F(InputCopies, AreBoundedAndTheOldestGoes) {
   EXPECT_TRUE(copies.use(c));
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     EXPECT_FALSE(entry.path().filename().string().starts_with("unfinished")) << entry.path();
+}
+
+/// The leader looks at it when another job fails for it.
+TEST_F(InputCopies, OnlyDamagedOnesAreDeletedOfTheServer) {
+  const std::string good = send('a'), bad = send('b');
+  queue::Inputs inputs(*broker_);
+  EXPECT_TRUE(inputs.check(good));
+  const std::string begun(64, 'c');
+  ASSERT_TRUE(inputs.offer(std::vector{queue::Input{begun, 10}}));
+  EXPECT_FALSE(inputs.check(begun));
+  EXPECT_EQ(number({"EXISTS", "hone:input:" + begun}), 1);
+  EXPECT_EQ(number({"HSET", "hone:input:" + bad, "0", std::string(400'000, 'x')}), 0);
+  EXPECT_FALSE(inputs.check(bad));
+  EXPECT_EQ(number({"EXISTS", "hone:input:" + bad}), 0);
+  EXPECT_EQ(number({"EXISTS", "hone:input:" + good}), 1);
+}
+
+/// Sizes and pieces that no submitter writes.
+TEST_F(InputCopies, ThatNobodySentAreRefused) {
+  queue::Inputs inputs(*broker_);
+  std::int64_t written = 0;
+  const auto write = [&](std::string_view piece, std::int64_t) {
+    written += std::ssize(piece);
+    return Result<void>();
+  };
+  for (const auto& [bytes, piece] : std::vector<std::pair<std::string, std::string>>{
+           {"-1", "x"}, {"0", "x"}, {"1e9", "x"}, {"2000000000", "x"}, {"9", "x"}, {"", ""}}) {
+    const std::string hash(64, 'e');
+    EXPECT_GE(number({"HSET", "hone:input:" + hash, "bytes", bytes, "whole", "1", "0", piece}), 0);
+    const auto got = inputs.get(hash, write);
+    ASSERT_FALSE(got) << bytes;
+    EXPECT_EQ(got.error().code, ErrorCode::kInvalidInput) << got.error().message;
+  }
+  EXPECT_LE(written, 1);
+  EXPECT_TRUE(server_.connect()->command({"SET", "hone:input:" + std::string(64, 'f'), "text"}));
+  EXPECT_FALSE(inputs.get(std::string(64, 'f'), write));
+  EXPECT_FALSE(inputs.put({std::string(64, 'd'), 1}, [](std::int64_t, std::int64_t) {
+    return Result<std::string>("x");
+  })) << "nobody took room for it";
+  EXPECT_EQ(number({"EXISTS", "hone:input:" + std::string(64, 'd')}), 0);
 }
 
 TEST_F(InputCopies, ThatAreDamagedAreFetchedAnew) {
