@@ -267,6 +267,31 @@ TEST_F(SentInputs, ThatChangeMeanwhileAreNotSent) {
   EXPECT_NE(submit().status, 0);
 }
 
+/// A finalist is timed by two workers that agree; each has a disk of its own.
+TEST_F(SentInputs, ReachEveryWorker) {
+  const Service service(server_, folder_);
+  const test::Daemon second(
+      {"worker", "--device", "emu:sm_90", "--redis", server_.url_text(), "--name", "second"});
+  for (int i = 0; i < 200 && !second.log().contains("event=worker_ready"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto job = submit({"--wait"});
+  EXPECT_EQ(job.status, 0) << job.out << job.err << service.log() << second.log();
+  EXPECT_TRUE(service.worker.log().contains("event=input_fetched")) << service.log();
+  EXPECT_TRUE(second.log().contains("event=input_fetched")) << second.log();
+}
+
+/// Whatever becomes of the server's.
+TEST_F(SentInputs, StayOnAWorkersDisk) {
+  const Service service(server_, folder_);
+  ASSERT_EQ(submit({"--wait"}).status, 0) << service.log();
+  EXPECT_EQ(number({"DEL", input_key()}), 1);
+  const auto known = submit({"--wait"});
+  EXPECT_EQ(known.status, 0) << known.err;
+  EXPECT_TRUE(known.err.contains("sent 1 input")) << known.err;
+  const std::string log = service.worker.log();
+  EXPECT_EQ(log.find("event=input_fetched"), log.rfind("event=input_fetched")) << log;
+}
+
 /// Ranges of one file that one task reads: as several weights of one module.
 TEST_F(SentInputs, AreRangesOfAFile) {
   std::string text = kScatter;
@@ -393,6 +418,14 @@ TEST_F(InputCopies, OfSeveralPiecesArriveWhole) {
   const auto used = copies.use(send('p', 2'500'001));
   ASSERT_TRUE(used) << used.error().message;
   EXPECT_EQ(std::filesystem::file_size((*used)->path()), 2'500'001U);
+}
+
+/// The example of the standard (FIPS 180-2, B.1), in two pieces.
+TEST(Sha256, IsThatOfTheStandard) {
+  Sha256 hash;
+  hash.add("a");
+  hash.add("bc");
+  EXPECT_EQ(hash.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 TEST(InputCopiesByTls, ArriveWhole) {
