@@ -19,10 +19,6 @@ constexpr std::size_t kJobsAtOnce = 500;
 constexpr const char* kBytes = "bytes";
 constexpr const char* kWhole = "whole";
 
-std::string mib(std::int64_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 std::int64_t pieces_of(std::int64_t bytes) { return (bytes + kInputPiece - 1) / kInputPiece; }
 
 std::int64_t number_at(std::span<const RedisReply> list, std::size_t i) {
@@ -44,7 +40,7 @@ Result<std::vector<std::string>> Inputs::offer(std::span<const Input> inputs) {
   for (const Input& input : inputs) {
     if (input.bytes > kMostInput)
       return invalid(fmt::format("an input has {}, and one of at most {} can be sent",
-                                 mib(input.bytes), mib(kMostInput)));
+                                 in_mib(input.bytes), in_mib(kMostInput)));
     own += input.bytes;
     words.push_back(input.sha256);
     words.push_back(std::to_string(input.bytes));
@@ -66,7 +62,7 @@ Result<std::vector<std::string>> Inputs::offer(std::span<const Input> inputs) {
     return invalid(fmt::format(
         "the inputs have {} in all, and the server has {} of other jobs' inputs already, of at "
         "most {}; they go {} days after the last job that needs them",
-        mib(own), mib(number_at(*list, 1)), mib(kMostInputs), kInputKept_s / 86'400));
+        in_mib(own), in_mib(number_at(*list, 1)), in_mib(kMostInputs), kInputKept_s / 86'400));
   return missing;
 }
 
@@ -185,6 +181,10 @@ Result<void> Inputs::renew(std::span<const std::string> jobs) {
       if (reply.is_error()) return std::unexpected(reply.as_error("cannot keep inputs"));
   }
   return {};
+}
+
+std::string in_mib(std::int64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
 std::vector<std::string> inputs_of(const Task& task) {

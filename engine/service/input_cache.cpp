@@ -32,10 +32,6 @@ constexpr gid_t kNobody = 65534;  // the group of root's children, see sandbox/R
 
 using Uses = std::map<std::string, std::shared_ptr<const InputCache::Use>>;  // by hash
 
-std::string mib(std::int64_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 Result<void> write_all(int file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(file, bytes.data(), bytes.size());
@@ -234,7 +230,7 @@ Result<void> InputCache::fetch(const std::string& sha256) {
   if (options_.on_fetched) options_.on_fetched(bytes);
   log_({.level = LogLevel::kInfo,
         .event = "input_fetched",
-        .message = fmt::format("fetched an input of {} ({})", mib(bytes), sha256),
+        .message = fmt::format("fetched an input of {} ({})", queue::in_mib(bytes), sha256),
         .fields = {{"bytes", bytes}}});
   return {};
 }
@@ -272,10 +268,11 @@ Result<void> InputCache::make_room(std::int64_t bytes) {
     if (remove_unused(entry.path)) total -= entry.bytes;
   }
   if (total + bytes <= options_.most_bytes) return {};
-  return fail(ErrorCode::kEnvironment,
-              fmt::format("an input of {} does not fit beside {} in use: this worker keeps {} at "
-                          "most, see its --input-cache",
-                          mib(bytes), mib(total), mib(options_.most_bytes)));
+  return fail(
+      ErrorCode::kEnvironment,
+      fmt::format("an input of {} does not fit beside {} in use: this worker keeps {} at "
+                  "most, see its --input-cache",
+                  queue::in_mib(bytes), queue::in_mib(total), queue::in_mib(options_.most_bytes)));
 }
 
 Result<Evaluation> LocalInputs::admit(const EvaluationRequest& request) {

@@ -23,10 +23,6 @@ constexpr const char* kInstead =
     "--describe-files sends made-up inputs of like mean and deviation instead";
 constexpr const char* kParts = "`hone import --parts` cuts a module into tasks that read no files";
 
-std::string mib(std::int64_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path)
@@ -109,14 +105,14 @@ Result<HashedTask> with_hashed_files(Task task) {
       return invalid(
           fmt::format("'{}' has {} of {}, and an input of at most {} can be sent: {}, "
                       "and {}",
-                      buffers[i].name, mib((*bytes)[i]), buffers[i].fill.path,
-                      mib(queue::kMostInput), kInstead, kParts));
+                      buffers[i].name, queue::in_mib((*bytes)[i]), buffers[i].fill.path,
+                      queue::in_mib(queue::kMostInput), kInstead, kParts));
   }
   if (all > queue::kMostInputs)
     return invalid(
         fmt::format("the inputs from files have {} in all, and a server takes at most "
                     "{}: {}, and {}",
-                    mib(all), mib(queue::kMostInputs), kInstead, kParts));
+                    queue::in_mib(all), queue::in_mib(queue::kMostInputs), kInstead, kParts));
   HashedTask hashed;
   std::set<std::string> known;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
