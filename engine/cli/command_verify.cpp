@@ -103,7 +103,10 @@ Registration add_verify(CLI::App& root) {
   add_candidate_argument(*app, options->candidate);
   options->database.add_to(*app);
   options->device.add_to(*app, "the one that the candidate was found on");
+  const std::string usual = app->option_defaults()->get_group();
+  app->option_defaults()->group("Of a submitted task that reads files");
   options->redis.add_to(*app);
+  app->option_defaults()->group(usual);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }
