@@ -40,7 +40,7 @@ Result<std::vector<std::string>> Inputs::offer(std::span<const Input> inputs) {
   for (const Input& input : inputs) {
     if (input.bytes > kMostInput)
       return invalid(fmt::format("an input has {}, and one of at most {} can be sent",
-                                 in_mib(input.bytes), in_mib(kMostInput)));
+                                 size_text(input.bytes), size_text(kMostInput)));
     own += input.bytes;
     words.push_back(input.sha256);
     words.push_back(std::to_string(input.bytes));
@@ -62,7 +62,8 @@ Result<std::vector<std::string>> Inputs::offer(std::span<const Input> inputs) {
     return invalid(fmt::format(
         "the inputs have {} in all, and the server has {} of other jobs' inputs already, of at "
         "most {}; they go {} days after the last job that needs them",
-        in_mib(own), in_mib(number_at(*list, 1)), in_mib(kMostInputs), kInputKept_s / 86'400));
+        size_text(own), size_text(number_at(*list, 1)), size_text(kMostInputs),
+        kInputKept_s / 86'400));
   return missing;
 }
 
@@ -183,7 +184,8 @@ Result<void> Inputs::renew(std::span<const std::string> jobs) {
   return {};
 }
 
-std::string in_mib(std::int64_t bytes) {
+std::string size_text(std::int64_t bytes) {
+  if (bytes < 1 << 20) return fmt::format("{} bytes", bytes);
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 

@@ -57,8 +57,8 @@ class Inputs {
   Broker& broker_;
 };
 
-/// "1.5 MiB"
-[[nodiscard]] std::string in_mib(std::int64_t bytes);
+/// "1.5 MiB"; below one, "16384 bytes".
+[[nodiscard]] std::string size_text(std::int64_t bytes);
 /// The hashes of what a task reads of the server, each once.
 [[nodiscard]] std::vector<std::string> inputs_of(const Task& task);
 

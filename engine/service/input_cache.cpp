@@ -230,7 +230,7 @@ Result<void> InputCache::fetch(const std::string& sha256) {
   if (options_.on_fetched) options_.on_fetched(bytes);
   log_({.level = LogLevel::kInfo,
         .event = "input_fetched",
-        .message = fmt::format("fetched an input of {} ({})", queue::in_mib(bytes), sha256),
+        .message = fmt::format("fetched an input of {} ({})", queue::size_text(bytes), sha256),
         .fields = {{"bytes", bytes}}});
   return {};
 }
@@ -268,11 +268,11 @@ Result<void> InputCache::make_room(std::int64_t bytes) {
     if (remove_unused(entry.path)) total -= entry.bytes;
   }
   if (total + bytes <= options_.most_bytes) return {};
-  return fail(
-      ErrorCode::kEnvironment,
-      fmt::format("an input of {} does not fit beside {} in use: this worker keeps {} at "
-                  "most, see its --input-cache",
-                  queue::in_mib(bytes), queue::in_mib(total), queue::in_mib(options_.most_bytes)));
+  return fail(ErrorCode::kEnvironment,
+              fmt::format("an input of {} does not fit beside {} in use: this worker keeps {} at "
+                          "most, see its --input-cache",
+                          queue::size_text(bytes), queue::size_text(total),
+                          queue::size_text(options_.most_bytes)));
 }
 
 Result<Evaluation> LocalInputs::admit(const EvaluationRequest& request) {

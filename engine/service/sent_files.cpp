@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -105,14 +104,14 @@ Result<HashedTask> with_hashed_files(Task task) {
       return invalid(
           fmt::format("'{}' has {} of {}, and an input of at most {} can be sent: {}, "
                       "and {}",
-                      buffers[i].name, queue::in_mib((*bytes)[i]), buffers[i].fill.path,
-                      queue::in_mib(queue::kMostInput), kInstead, kParts));
+                      buffers[i].name, queue::size_text((*bytes)[i]), buffers[i].fill.path,
+                      queue::size_text(queue::kMostInput), kInstead, kParts));
   }
   if (all > queue::kMostInputs)
     return invalid(
         fmt::format("the inputs from files have {} in all, and a server takes at most "
                     "{}: {}, and {}",
-                    queue::in_mib(all), queue::in_mib(queue::kMostInputs), kInstead, kParts));
+                    queue::size_text(all), queue::size_text(queue::kMostInputs), kInstead, kParts));
   HashedTask hashed;
   std::set<std::string> known;
   for (std::size_t i = 0; i < buffers.size(); ++i) {

@@ -187,6 +187,7 @@ TEST_F(SentInputs, OfAllJobsAreLimitedInSize) {
   EXPECT_EQ(number({"HSET", "hone:inputs", std::string(64, 'a'), "4294960000"}), 1);
   const auto refused = submit();
   EXPECT_NE(refused.status, 0);
+  EXPECT_TRUE(refused.err.contains("the inputs have 16384 bytes in all")) << refused.err;
   EXPECT_TRUE(
       refused.err.contains("the server has 4096.0 MiB of other jobs' inputs already, of at "
                            "most 4096.0 MiB"))
