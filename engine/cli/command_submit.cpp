@@ -46,12 +46,14 @@ Result<HashedTask> described(Task task) {
 }
 
 void tell(const SentFiles& files) {
-  if (files.sent > 0)
+  if (files.sent > 0) {
     fmt::print(stderr, "hone: sent {} input{} from files, {}\n", files.sent,
                files.sent == 1 ? "" : "s", queue::size_text(files.bytes));
-  if (files.there > 0)
+  }
+  if (files.there > 0) {
     fmt::print(stderr, "hone: {} input{} from files {} on the server already\n", files.there,
                files.there == 1 ? "" : "s", files.there == 1 ? "was" : "were");
+  }
 }
 
 int run(const Options& options) {

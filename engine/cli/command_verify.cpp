@@ -33,16 +33,18 @@ struct Sent {
 
 Result<Sent> open_sent(const RedisOptions& redis) {
   auto broker = redis.open(kPatience_s);
-  if (!broker)
+  if (!broker) {
     return fail(
         broker.error().code,
         fmt::format("the task reads inputs that were sent to a service, of which --redis is "
                     "the server: {}",
                     broker.error().message));
+  }
   Sent sent{.folder = InputCache::default_folder(), .broker = std::move(*broker)};
-  if (sent.folder.empty() || !InputCache::make_folder(sent.folder))
+  if (sent.folder.empty() || !InputCache::make_folder(sent.folder)) {
     return fail(ErrorCode::kEnvironment,
                 "there is no folder for the task's inputs: set HOME or XDG_CACHE_HOME");
+  }
   sent.cache = std::make_unique<InputCache>(
       *sent.broker, InputCacheOptions{sent.folder, kMostInputCache}, [](const LogEvent&) {});
   return sent;

@@ -38,9 +38,10 @@ Result<std::vector<std::string>> Inputs::offer(std::span<const Input> inputs) {
                                     std::to_string(kMostInputCount), std::to_string(kInputKept_s),
                                     std::to_string(kSending_s)};
   for (const Input& input : inputs) {
-    if (input.bytes > kMostInput)
+    if (input.bytes > kMostInput) {
       return invalid(fmt::format("an input has {}, and one of at most {} can be sent",
                                  size_text(input.bytes), size_text(kMostInput)));
+    }
     own += input.bytes;
     words.push_back(input.sha256);
     words.push_back(std::to_string(input.bytes));
@@ -58,12 +59,13 @@ Result<std::vector<std::string>> Inputs::offer(std::span<const Input> inputs) {
     if (!word) return std::unexpected(word.error());
     missing.emplace_back(*word);
   }
-  if (!missing.empty() && missing.front() == "full")
+  if (!missing.empty() && missing.front() == "full") {
     return invalid(fmt::format(
         "the inputs have {} in all, and the server has {} of other jobs' inputs already, of at "
         "most {}; they go {} days after the last job that needs them",
         size_text(own), size_text(number_at(*list, 1)), size_text(kMostInputs),
         kInputKept_s / 86'400));
+  }
   return missing;
 }
 
@@ -127,16 +129,18 @@ Result<Inputs::State> Inputs::read(const std::string& sha256, const Write& write
 Result<void> Inputs::get(const std::string& sha256, const Write& write) {
   const auto state = read(sha256, write);
   if (!state) return std::unexpected(state.error());
-  if (*state == State::kMissing)
+  if (*state == State::kMissing) {
     return invalid(
         fmt::format("the server does not have the input with the SHA-256 {} (any more); "
                     "submit the job again, which sends it",
                     sha256));
-  if (*state == State::kDamaged)
+  }
+  if (*state == State::kDamaged) {
     return invalid(
         fmt::format("what the server has under the SHA-256 {} are other bytes; submit "
                     "the job again, which sends the right ones",
                     sha256));
+  }
   return {};
 }
 

@@ -136,9 +136,10 @@ bool InputCache::make_folder(const std::filesystem::path& folder) {
 }
 
 Result<std::shared_ptr<const InputCache::Use>> InputCache::use(const std::string& sha256) {
-  if (options_.folder.empty())
+  if (options_.folder.empty()) {
     return fail(ErrorCode::kEnvironment,
                 "this worker has no folder for inputs: set HOME or XDG_CACHE_HOME for it");
+  }
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !at_work_.contains(sha256); });
   if (auto known = in_use_[sha256].lock()) return known;
@@ -199,9 +200,10 @@ Result<void> InputCache::fetch(const std::string& sha256) {
   const auto unfinished = options_.folder / fmt::format("{}{}-{}", kUnfinished, getpid(), ++number);
   const int file =
       ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0)
+  if (file < 0) {
     return fail(ErrorCode::kEnvironment,
                 fmt::format("an input cannot be kept on this worker: {}", std::strerror(errno)));
+  }
   if (geteuid() == 0 && fchown(file, 0, kNobody) == 0) (void)fchmod(file, 0640);
   std::int64_t bytes = 0;
   auto done = inputs_.get(sha256, [&](std::string_view piece, std::int64_t all) -> Result<void> {
@@ -211,14 +213,16 @@ Result<void> InputCache::fetch(const std::string& sha256) {
     bytes += std::ssize(piece);
     return write_all(file, piece);
   });
-  if (close(file) != 0 && done)
+  if (close(file) != 0 && done) {
     done = fail(ErrorCode::kEnvironment,
                 fmt::format("an input cannot be kept on this worker: {}", std::strerror(errno)));
+  }
   std::error_code code;
   if (done) fs::rename(unfinished, options_.folder / sha256, code);
-  if (done && code)
+  if (done && code) {
     done = fail(ErrorCode::kEnvironment,
                 fmt::format("an input cannot be kept on this worker: {}", code.message()));
+  }
   if (!done) {
     fs::remove(unfinished, code);
     return done;

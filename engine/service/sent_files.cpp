@@ -100,18 +100,20 @@ Result<HashedTask> with_hashed_files(Task task) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (!is_from_file(buffers[i])) continue;
     all += (*bytes)[i];
-    if ((*bytes)[i] > queue::kMostInput)
+    if ((*bytes)[i] > queue::kMostInput) {
       return invalid(
           fmt::format("'{}' has {} of {}, and an input of at most {} can be sent: {}, "
                       "and {}",
                       buffers[i].name, queue::size_text((*bytes)[i]), buffers[i].fill.path,
                       queue::size_text(queue::kMostInput), kInstead, kParts));
+    }
   }
-  if (all > queue::kMostInputs)
+  if (all > queue::kMostInputs) {
     return invalid(
         fmt::format("the inputs from files have {} in all, and a server takes at most "
                     "{}: {}, and {}",
                     queue::size_text(all), queue::size_text(queue::kMostInputs), kInstead, kParts));
+  }
   HashedTask hashed;
   std::set<std::string> known;
   for (std::size_t i = 0; i < buffers.size(); ++i) {

@@ -254,9 +254,10 @@ TEST(JobMessages, NameNoFiles) {
   EXPECT_NE(bytes.error().message.find("'x': its file was not sent"), std::string::npos);
   for (const std::string& path :
        {std::string("/etc/hostname"), "sha256:" + std::string(64, '0') + "/../x",
-        "sha256:" + std::string(63, '0') + "/x", std::string("x")})
+        "sha256:" + std::string(63, '0') + "/x", std::string("x")}) {
     EXPECT_REFUSED(spoilt("job", "/task/reference/buffers/0/fill", {{"file", path}}),
                    "task.reference.buffers[0].fill: an input from a file has the SHA-256");
+  }
   for (const char* path : {"/tmp/scale.cu", "a/b.cu", "..", ".", "x\x1b.cu", "a/"})
     EXPECT_REFUSED(spoilt("job", "/task/source_path", path), "task.source_path: must be");
 }
