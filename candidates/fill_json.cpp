@@ -255,8 +255,9 @@ void decode_file(const JsonCursor& cursor, Fill& fill, const NameScope* scope) {
   if (!cursor.ok()) return;
   if (scope != nullptr && scope->files == FillFiles::kNone) {
     cursor.fail(
-        "inputs from files cannot be submitted: only the task's text reaches the workers; use a "
-        "fill that hone makes, such as {\"uniform\": [-1, 1]}");
+        "inputs from files cannot be submitted here, where only the task's text is taken: use "
+        "`hone submit`, which sends them, or a fill that hone makes, such as {\"uniform\": [-1, "
+        "1]}");
     return;
   }
   if (text.empty() || text.find('\0') != std::string::npos) {

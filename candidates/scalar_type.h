@@ -65,7 +65,7 @@ struct Fill {
   Kind kind = Kind::kUniform;
   double a = -1;     ///< low; normal: mean; constant: value; iota: start
   double b = 1;      ///< high, integers: inclusive; normal: standard deviation; iota: step
-  std::string path;  ///< file: raw little-endian elements, absolute path
+  std::string path;  ///< file: raw little-endian elements, absolute path; or see sent_file.h
   double step = 0;   ///< multiples
   std::optional<ScalarType> through;  ///< rounded to this floating type first
   bool tf32 = false;  ///< f32 and f64, files too: then rounded to TF32 (kTf32Rounding)

@@ -7,6 +7,7 @@
 #include "candidates/fill_json.h"
 #include "candidates/hash.h"
 #include "candidates/program_detail.h"
+#include "candidates/sent_file.h"
 #include "candidates/task_reader.h"
 
 namespace hone {
@@ -93,7 +94,8 @@ std::string hash_of(const nlohmann::json& json) {
 std::vector<std::string> Task::input_files() const {
   std::vector<std::string> files;
   for (const Buffer& buffer : reference.buffers)
-    if (buffer.fill.kind == Fill::Kind::kFile) files.push_back(buffer.fill.path);
+    if (buffer.fill.kind == Fill::Kind::kFile && !sent_file(buffer.fill.path))
+      files.push_back(buffer.fill.path);
   return files;
 }
 
@@ -127,7 +129,8 @@ nlohmann::json Task::identity() const {
     nlohmann::json& buffer = json["reference"]["buffers"][i];
     // A fill that the task leaves out counts like the same fill written out.
     if (reference.buffers[i].fill.unstated) buffer["fill"] = fill_to_json(reference.buffers[i]);
-    // The same data may lie elsewhere on another machine: only the file's own name counts.
+    // The same data may lie elsewhere on another machine or on a server, and weights of another
+    // training make no other task: only the file's own name counts.
     if (!buffer.contains("fill") || !buffer["fill"].contains("file")) continue;
     nlohmann::json& file = buffer["fill"]["file"];
     file = std::filesystem::path(file.get<std::string>()).filename().string();

@@ -49,7 +49,7 @@ struct Task {
   [[nodiscard]] std::string hash() const;
   /// Likewise without sizes, tolerance and math: tasks that differ in these alone are one family.
   [[nodiscard]] std::string family() const;
-  /// Absolute paths of the files that buffers are filled from.
+  /// Absolute paths of the files that buffers are filled from, but not of what was sent.
   [[nodiscard]] std::vector<std::string> input_files() const;
 
  private:

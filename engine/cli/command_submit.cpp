@@ -12,6 +12,7 @@
 #include "engine/search/search_limits.h"
 #include "engine/service/described_files.h"
 #include "engine/service/job_view.h"
+#include "engine/service/sent_files.h"
 #include "engine/service/submission.h"
 
 namespace hone::cli {
@@ -27,7 +28,33 @@ struct Options {
   SearchArguments search;
   Submission submission;
   bool wait = false;
+  bool describe_files = false;
 };
+
+/// With made-up inputs in place of those from files.
+Result<HashedTask> described(Task task) {
+  std::vector<std::string> names;
+  auto made = with_described_files(std::move(task), names);
+  if (!made) return std::unexpected(made.error());
+  if (!names.empty()) {
+    fmt::print(stderr,
+               "hone: inputs of like mean and deviation go in place of those from files: {}{}\n",
+               fmt::join(names | std::views::take(kNamed), ", "),
+               names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed) : "");
+  }
+  return HashedTask{std::move(*made), {}};
+}
+
+void tell(const SentFiles& files) {
+  if (files.sent > 0) {
+    fmt::print(stderr, "hone: sent {} input{} from files, {}\n", files.sent,
+               files.sent == 1 ? "" : "s", queue::size_text(files.bytes));
+  }
+  if (files.there > 0) {
+    fmt::print(stderr, "hone: {} input{} from files {} on the server already\n", files.there,
+               files.there == 1 ? "" : "s", files.there == 1 ? "was" : "were");
+  }
+}
 
 int run(const Options& options) {
   const Common& common = options.common;
@@ -38,21 +65,18 @@ int run(const Options& options) {
   if (const auto known = check_submission(submission); !known) return common.fail(known.error());
   auto task = read_task(options.task);
   if (!task) return common.fail(task.error());
-  std::vector<std::string> described;
-  task = with_described_files(std::move(*task), described);
-  if (!task) return common.fail(task.error());
-  if (!described.empty()) {
-    fmt::print(
-        stderr, "hone: inputs of like mean and deviation go in place of those from files: {}{}\n",
-        fmt::join(described | std::views::take(kNamed), ", "),
-        described.size() > kNamed ? fmt::format(" and {} more", described.size() - kNamed) : "");
-  }
-  if (const auto good = check_task(*open_rewriting(), *task); !good)
+  auto hashed =
+      options.describe_files ? described(std::move(*task)) : with_hashed_files(std::move(*task));
+  if (!hashed) return common.fail(hashed.error());
+  if (const auto good = check_task(*open_rewriting(), hashed->task); !good)
     return common.fail(good.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
   const auto broker = options.redis.open();
   if (!broker) return common.fail(broker.error());
-  const auto job = submit(**broker, submission, std::move(*task));
+  const auto sent = send_files(**broker, hashed->ranges);
+  if (!sent) return common.fail(sent.error());
+  tell(*sent);
+  const auto job = submit(**broker, submission, std::move(hashed->task));
   if (!job) return common.fail(job.error());
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
   fmt::print(out, "{}\n", job->id);
@@ -61,9 +85,12 @@ int run(const Options& options) {
   for (const std::string& warning : warnings) fmt::print(stderr, "hone: {}\n", warning);
   fmt::print(stderr, "hone: submitted for {}; see `hone watch {}{}`\n", fmt::join(job->archs, ", "),
              job->id, options.redis.as_typed());
-  return common.write_json({{"job", job->id}, {"archs", job->archs}, {"warnings", warnings}})
-             ? kDone
-             : kEnvironmentLacks;
+  const nlohmann::json document = {
+      {"job", job->id},
+      {"archs", job->archs},
+      {"warnings", warnings},
+      {"inputs", {{"sent", sent->sent}, {"there", sent->there}, {"bytes", sent->bytes}}}};
+  return common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 
 }  // namespace
@@ -109,6 +136,9 @@ Registration add_submit(CLI::App& root) {
       ->type_name("MODE")
       ->delimiter(',')
       ->group(group);
+  app->add_flag("--describe-files", options->describe_files,
+                "Send made-up inputs of like mean and deviation in place of those that the task "
+                "reads from files, such as a module's weights");
   app->add_flag("--wait", options->wait,
                 "Show the job's progress until it ends, as `hone watch` does");
   app->add_option("--owner", options->submission.owner, "Who submits, for other people to read")

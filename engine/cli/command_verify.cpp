@@ -1,18 +1,54 @@
 #include <fmt/core.h>
 
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "engine/cli/command.h"
 #include "engine/search/single/verify.h"
+#include "engine/service/input_cache.h"
 
 namespace hone::cli {
 namespace verify_command {
 namespace {
 
+constexpr double kPatience_s = 5;  // of a call with a server that is away
+
 struct Options {
   Common common;
   DatabaseOptions database;
   DeviceOptions device;
+  RedisOptions redis;
   std::string candidate;
 };
+
+/// What the task reads of a service's server, for the evaluator.
+struct Sent {
+  std::filesystem::path folder;  ///< of copies; the evaluator's children must see it
+  std::unique_ptr<queue::Broker> broker;
+  std::unique_ptr<InputCache> cache;
+};
+
+Result<Sent> open_sent(const RedisOptions& redis) {
+  auto broker = redis.open(kPatience_s);
+  if (!broker) {
+    return fail(
+        broker.error().code,
+        fmt::format("the task reads inputs that were sent to a service, of which --redis is "
+                    "the server: {}",
+                    broker.error().message));
+  }
+  Sent sent{.folder = InputCache::default_folder(), .broker = std::move(*broker)};
+  if (sent.folder.empty() || !InputCache::make_folder(sent.folder)) {
+    return fail(ErrorCode::kEnvironment,
+                "there is no folder for the task's inputs: set HOME or XDG_CACHE_HOME");
+  }
+  sent.cache = std::make_unique<InputCache>(
+      *sent.broker, InputCacheOptions{sent.folder, kMostInputCache}, [](const LogEvent&) {});
+  return sent;
+}
 
 int run(Options options) {
   const Common& common = options.common;
@@ -27,10 +63,17 @@ int run(Options options) {
   const auto task = (*store)->find_task(row->candidate.task_hash);
   if (!task) return common.fail(task.error());
   if (options.device.device.empty()) options.device.device = row->provenance.device;
-  auto device = open_device(options.device, *task, MissingLayers::kUntold);
+  Result<Sent> sent;
+  if (!queue::inputs_of(*task).empty()) sent = open_sent(options.redis);
+  if (!sent) return common.fail(sent.error());
+  std::vector<std::string> folders;
+  if (sent->cache != nullptr) folders.push_back(sent->folder.string());
+  auto device = open_device(options.device, *task, MissingLayers::kUntold, folders);
   if (!device) return common.fail(device.error());
-  const auto result =
-      verify(*task, *row, device->spec, *device->evaluator, *device->rewriting, **store);
+  std::optional<LocalInputs> local;
+  if (sent->cache != nullptr) local.emplace(*device->evaluator, *sent->cache);
+  Evaluator& evaluator = local ? static_cast<Evaluator&>(*local) : *device->evaluator;
+  const auto result = verify(*task, *row, device->spec, evaluator, *device->rewriting, **store);
   if (!result) return common.fail(result.error());
   const Measurement& m = result->evaluation.measurement;
   fmt::print(common.json_on_stdout() ? stderr : stdout, "{}: the claim {}: {}{}\n",
@@ -62,6 +105,10 @@ Registration add_verify(CLI::App& root) {
   add_candidate_argument(*app, options->candidate);
   options->database.add_to(*app);
   options->device.add_to(*app, "the one that the candidate was found on");
+  const std::string usual = app->option_defaults()->get_group();
+  app->option_defaults()->group("Of a submitted task that reads files");
+  options->redis.add_to(*app);
+  app->option_defaults()->group(usual);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }

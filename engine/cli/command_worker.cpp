@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <thread>
 
 #include "engine/cli/command.h"
@@ -23,6 +24,7 @@ struct Options {
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   std::string name;
   int at_once = 0;
+  std::int64_t input_cache_mib = kMostInputCache >> 20;
 };
 
 std::string host_name() {
@@ -42,12 +44,21 @@ struct Device {
   std::unique_ptr<Evaluator> evaluator;
 };
 
+/// Where inputs are kept that tasks read from files. Its children see it if it is there before
+/// they are. Empty: it cannot be made.
+std::filesystem::path make_input_folder() {
+  auto folder = InputCache::default_folder();
+  return !folder.empty() && InputCache::make_folder(folder) ? folder : std::filesystem::path();
+}
+
 /// Several GPUs are as many devices, of which the coordinator knows each.
-Result<std::vector<Device>> open_devices(const Options& options, const Log& log) {
+Result<std::vector<Device>> open_devices(const Options& options, const Log& log,
+                                         const std::filesystem::path& inputs) {
   EvaluatorOptions evaluator_options;
   evaluator_options.sandbox = options.sandbox;
   evaluator_options.warn = warn_in(log);
   evaluator_options.compile_cache = default_compile_cache();
+  if (!inputs.empty()) evaluator_options.input_files = {inputs.string()};
   std::vector<Device> devices;
   const auto open = [&](DeviceSpec spec) -> Result<void> {
     auto evaluator = Evaluator::open(spec, evaluator_options);
@@ -88,12 +99,14 @@ int run(const Options& options) {
   if (!server) return options.daemon.fail(log, server.error());
   const auto broker = options.redis.open(kPatience_s, log);
   if (!broker) return options.daemon.fail(log, broker.error());
-  auto devices = open_devices(options, log);
+  const auto inputs = make_input_folder();
+  auto devices = open_devices(options, log, inputs);
   if (!devices) return options.daemon.fail(log, devices.error());
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   WorkerOptions worker;
   worker.id = worker_id(options.name);
   worker.host = host_name();
+  worker.inputs = {inputs, options.input_cache_mib << 20};
   worker.log = log;
   worker.metrics = &metrics;
   worker.drain = &drain;
@@ -145,6 +158,12 @@ Registration add_worker(CLI::App& root) {
                   "How many evaluations on each device at once; 0: as many as fit")
       ->type_name("N")
       ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  app->add_option("--input-cache", options->input_cache_mib,
+                  "How much is kept of inputs that tasks read from files, in ~/.cache/hone/inputs "
+                  "[MiB]")
+      ->type_name("MIB")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
   return {app, [options] { return run(*options); }};
 }

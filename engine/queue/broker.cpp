@@ -1,11 +1,13 @@
 #include "engine/queue/broker.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
+#include "engine/queue/inputs.h"
 #include "engine/queue/scripts.h"
 #include "evaluator/protocol/channel.h"
 
@@ -88,10 +90,11 @@ Result<void> Broker::submit(const JobMessage& job) {
   if (!about_it) return std::unexpected(about_it.error());
   const std::string owner = about_from(*about_it).value_or(JobAbout{}).owner;  // cleaned
   const std::string priority = std::to_string(job.priority), most = std::to_string(kMostJobs),
-                    listed = std::to_string(kJobsListed_ms);
+                    listed = std::to_string(kJobsListed_ms),
+                    inputs = fmt::format("{}", fmt::join(inputs_of(job.task), " "));
   auto reply = redis_->script(scripts::kSubmit, std::vector<std::string_view>{jobs, own, ids},
                               std::vector<std::string_view>{job.id, *message, *status, priority,
-                                                            most, listed, *about_it, owner},
+                                                            most, listed, *about_it, owner, inputs},
                               kRepeatable);
   if (!reply) return std::unexpected(reply.error());
   const auto answer = reply->as_string();

@@ -36,6 +36,10 @@ class Keys {
   [[nodiscard]] std::string results() const { return of("results"); }
   [[nodiscard]] std::string dead() const { return of("dead"); }
   [[nodiscard]] std::string put_back() const { return of("put-back"); }
+  [[nodiscard]] std::string inputs() const { return of("inputs"); }
+  [[nodiscard]] std::string input(std::string_view sha256) const {
+    return of("input:") + std::string(sha256);
+  }
   [[nodiscard]] std::string workers() const { return of("workers"); }
   [[nodiscard]] std::string worker(std::string_view id) const {
     return of("worker:") + std::string(id);

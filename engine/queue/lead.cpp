@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "engine/queue/inputs.h"
 #include "engine/queue/scripts.h"
 
 namespace hone::queue {
@@ -183,6 +184,8 @@ Result<void> Lead::say(const std::string& key, const std::string& text) {
 Result<void> Lead::set_trouble(const std::string& text) {
   return say(broker_.keys().trouble(), text);
 }
+
+Result<void> Lead::check_input(const std::string& sha256) { return Inputs(broker_).check(sha256); }
 
 Result<void> Lead::set_language_model(bool there) {
   return say(broker_.keys().language_model(), there ? "1" : "");

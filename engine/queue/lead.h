@@ -53,6 +53,8 @@ class Lead {
   [[nodiscard]] Result<void> own(const QueueOwner& owner);
   /// Tells everybody what holds all jobs up, for kSaidTtl_s; empty: nothing does any more.
   [[nodiscard]] Result<void> set_trouble(const std::string& text);
+  /// Inputs::check().
+  [[nodiscard]] Result<void> check_input(const std::string& sha256);
   /// Tells everybody, for kSaidTtl_s, that there is a language model for jobs that want one.
   [[nodiscard]] Result<void> set_language_model(bool there);
   /// Those of these jobs of which the server knows nothing, neither waiting, running nor ended.

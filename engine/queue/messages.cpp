@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "candidates/sent_file.h"
 #include "candidates/task_reader.h"
 #include "engine/queue/messages_detail.h"
 #include "evaluator/protocol/channel.h"
@@ -106,8 +107,11 @@ void check_defines(const JsonCursor& cursor, const std::map<std::string, std::st
 }
 
 void check_fill(const JsonCursor& cursor, const Fill& fill) {
-  if (fill.kind == Fill::Kind::kFile || !fill.path.empty()) {
-    cursor.fail("inputs from files cannot be submitted");
+  if (fill.kind == Fill::Kind::kFile) {
+    if (!sent_file(fill.path) || !is_text(fill.path))
+      cursor.fail("an input from a file has the SHA-256 of what was sent, and no path");
+  } else if (!fill.path.empty()) {
+    cursor.fail("only an input from a file has a path");
   } else if (fill.kind == Fill::Kind::kNormal ? fill.b < 0
                                               : is_range(fill.kind) && fill.a > fill.b) {
     cursor.fail(fmt::format("a range of {} to {} is none", fill.a, fill.b));

@@ -12,7 +12,7 @@
 // Whoever reaches Redis may have written a message, so every `…_from` checks all that it reads:
 // kInvalidInput with the place, "work message: checks[2].candidate.buffers[0].type: …". `encode`
 // refuses what its reader would refuse, and cleans texts for people as the reader does. No message
-// names a file.
+// names a file of a machine: contents of files have their SHA-256 (candidates/sent_file.h).
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ namespace hone::queue {
 /// Raised with every change of what a message means or holds; others are refused. Not for a field
 /// that is left out unless somebody asks for what is new: an older reader then refuses that message
 /// alone, by the field's name, and all else goes on.
-inline constexpr int kQueueVersion = 6;
+inline constexpr int kQueueVersion = 7;
 
 inline constexpr std::size_t kMaxMessage = 8U << 20;  // [B]
 inline constexpr std::size_t kMaxSources = 1U << 20;  // of one message [B]

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "candidates/sent_file.h"
 #include "engine/queue/messages_detail.h"
 #include "engine/search/search_limits.h"
 #include "evaluator/protocol/channel.h"
@@ -280,9 +281,8 @@ std::string_view to_string(JobState state) { return kStates[static_cast<std::siz
 Result<std::string> encode(const JobMessage& message) {
   // What has no JSON form would be read as something else.
   for (const Buffer& buffer : message.task.reference.buffers) {
-    if (buffer.fill.kind == Fill::Kind::kFile)
-      return refuse(kJob, fmt::format("task: buffer '{}': inputs from files cannot be submitted",
-                                      buffer.name));
+    if (buffer.fill.kind == Fill::Kind::kFile && !sent_file(buffer.fill.path))
+      return refuse(kJob, fmt::format("task: buffer '{}': its file was not sent", buffer.name));
   }
   Json task = message.task;
   task["source_path"] = file_name(message.task.source_path);

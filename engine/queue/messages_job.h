@@ -34,7 +34,7 @@ struct JobMessage {
   std::string owner;               ///< a name for people
 };
 
-/// Refuses what cannot be run elsewhere: "inputs from files cannot be submitted".
+/// Refuses what cannot be run elsewhere: inputs from files of this machine.
 [[nodiscard]] Result<std::string> encode(const JobMessage& message);
 [[nodiscard]] Result<JobMessage> job_from(std::string_view bytes);
 

@@ -7,12 +7,71 @@ if redis.call('EXISTS', KEYS[2]) == 1 then return 'known' end
 if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[5]) then return 'full' end
 redis.call('HSET', KEYS[2], 'message', ARGV[2], 'status', ARGV[3], 'state', 'queued',
            'about', ARGV[7], 'owner', ARGV[8])
+if ARGV[9] ~= '' then redis.call('HSET', KEYS[2], 'inputs', ARGV[9]) end
 local entry = redis.call('XADD', KEYS[1], '*', 'id', ARGV[1], 'priority', ARGV[4])
 local now = string.match(entry, '^%d+')
 redis.call('HSET', KEYS[2], 'submitted', now)
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - ARGV[6])
 redis.call('ZADD', KEYS[3], now, ARGV[1])
 return 'ok'
+)lua");
+
+const RedisScript kOfferInputs(R"lua(
+local missing = {}
+for i = 6, #ARGV, 2 do
+  if redis.call('HEXISTS', ARGV[1] .. ARGV[i], 'whole') == 1 then
+    redis.call('EXPIRE', ARGV[1] .. ARGV[i], ARGV[4])
+  else
+    missing[#missing + 1] = i
+  end
+end
+if #missing == 0 then return {} end
+local there, bytes, count = {}, 0, 0
+local all = redis.call('HGETALL', KEYS[1])
+for i = 1, #all, 2 do
+  if redis.call('EXISTS', ARGV[1] .. all[i]) == 1 then
+    there[all[i]] = true
+    bytes = bytes + (tonumber(all[i + 1]) or 0)
+    count = count + 1
+  else
+    redis.call('HDEL', KEYS[1], all[i])
+  end
+end
+local with = bytes
+for _, i in ipairs(missing) do
+  if not there[ARGV[i]] then
+    with = with + tonumber(ARGV[i + 1])
+    count = count + 1
+  end
+end
+if with > tonumber(ARGV[2]) or count > tonumber(ARGV[3]) then
+  return {'full', string.format('%.0f', bytes)}
+end
+local hashes = {}
+for _, i in ipairs(missing) do
+  local key = ARGV[1] .. ARGV[i]
+  redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
+  redis.call('HSET', key, 'bytes', ARGV[i + 1])
+  redis.call('EXPIRE', key, ARGV[5])
+  hashes[#hashes + 1] = ARGV[i]
+end
+return hashes
+)lua");
+
+const RedisScript kPutInput(R"lua(
+if redis.call('HEXISTS', KEYS[1], 'bytes') == 0 then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+if redis.call('HEXISTS', KEYS[1], 'whole') == 0 then redis.call('EXPIRE', KEYS[1], ARGV[3]) end
+return 1
+)lua");
+
+const RedisScript kInputWhole(R"lua(
+if redis.call('HEXISTS', KEYS[1], 'whole') == 0 then
+  if redis.call('HLEN', KEYS[1]) ~= ARGV[1] + 1 then return 0 end
+  redis.call('HSET', KEYS[1], 'whole', '1')
+end
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return 1
 )lua");
 
 const RedisScript kCancel(R"lua(

@@ -7,9 +7,17 @@
 namespace hone::queue::scripts {
 
 /// A new job, once. KEYS jobs, job, job-ids; ARGV id, message, status, priority, most, how long ids
-/// are listed [ms], about, owner. -> "ok", "known", "full". Its time is that of its entry: the
-/// server's.
+/// are listed [ms], about, owner, hashes of its inputs. -> "ok", "known", "full". Its time is that
+/// of its entry: the server's.
 extern const RedisScript kSubmit;
+/// Room for the inputs that are missing. KEYS inputs; ARGV begin of their keys, most bytes of all,
+/// how many at most, time to live of whole ones [s], of others [s], then hash and bytes of each.
+/// -> the hashes of those that are missing; "full" and the bytes that are there: there is no room.
+extern const RedisScript kOfferInputs;
+/// KEYS input; ARGV number, piece, time to live [s]. -> 1; 0: no room was taken for it, or it went.
+extern const RedisScript kPutInput;
+/// KEYS input; ARGV how many pieces, time to live [s]. -> 1; 0: pieces are missing.
+extern const RedisScript kInputWhole;
 /// KEYS job, cancelled; ARGV id. -> 1; 0: it has ended; -1: there is none.
 extern const RedisScript kCancel;
 /// The jobs of the one consumer `leader`. KEYS leader, jobs; ARGV token, from (as XREADGROUP has

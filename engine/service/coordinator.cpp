@@ -15,6 +15,7 @@
 
 #include "engine/queue/dispatcher.h"
 #include "engine/queue/endure.h"
+#include "engine/queue/inputs.h"
 #include "engine/queue/lead.h"
 #include "engine/queue/server_check.h"
 #include "engine/search/search_limits.h"
@@ -42,6 +43,8 @@ constexpr auto kServerLooks = milliseconds(60'000);
 constexpr auto kDatabaseLooks = milliseconds(500);
 constexpr auto kTroubleSaid = milliseconds(2000);
 constexpr auto kOffers = milliseconds(5000);
+constexpr auto kRenewals = std::chrono::minutes(10);  // of what jobs read from the server
+constexpr auto kRenewalTries = std::chrono::seconds(3);
 constexpr std::size_t kKeptAtOnce = 64;              // jobs
 constexpr std::size_t kKeptBytesAtOnce = 16U << 20;  // [B]
 
@@ -121,6 +124,7 @@ class Term {
       if (!settled_) settled_ = settle();
       look_for_jobs();
       keep_jobs();
+      renew_inputs();
       look_at_fleet();
       obey_cancellations();
       put_back();
@@ -214,6 +218,17 @@ class Term {
     const auto end = unkept_.begin() + static_cast<std::ptrdiff_t>(taken);
     std::move(unkept_.begin(), end, std::back_inserter(waiting_));
     unkept_.erase(unkept_.begin(), end);
+  }
+
+  /// What jobs that wait or run read from the server stays there.
+  void renew_inputs() {
+    if (Clock::now() < next_renewal_) return;
+    next_renewal_ = Clock::now() + kRenewals;
+    const std::vector<std::string> jobs(known_.begin(), known_.end());
+    if (const auto kept = queue::Inputs(broker_).renew(jobs); !kept) {
+      next_renewal_ = Clock::now() + kRenewalTries;
+      if (!ended()) warn("inputs_not_renewed", "inputs were not renewed: " + kept.error().message);
+    }
   }
 
   /// New ones, and now and then all that have not ended: a reply that was lost, or a server that
@@ -382,7 +397,7 @@ class Term {
   std::string said_trouble_;  ///< to those who ask the server
   Clock::time_point next_look_ = Clock::now(), next_review_ = Clock::now(),
                     next_database_look_ = Clock::now(), next_trouble_ = Clock::now(),
-                    next_offer_ = Clock::now();
+                    next_offer_ = Clock::now(), next_renewal_ = Clock::now() + kRenewalTries;
 };
 
 /// Where the server may lose jobs, the log says so; where that is `required` not to be, an error.

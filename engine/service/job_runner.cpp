@@ -7,6 +7,7 @@
 #include <exception>
 #include <iterator>
 
+#include "engine/queue/inputs.h"
 #include "engine/search/phases/candidate.h"
 #include "engine/search/target/target.h"
 #include "engine/service/coordinator_metrics.h"
@@ -451,7 +452,24 @@ void JobRunner::run_to_end() {
     if (!ending_ && !is_taken_over()) try_elsewhere(context_, job_, message_, searched_, ending_);
   }
   sum_up_model();
+  if (!is_taken_over()) look_at_inputs();
   if (!is_taken_over()) end();
+}
+
+/// Of a job that failed for an input. Damaged ones are deleted: else each later job that needs them
+/// would find them on the server, and fail as well.
+void JobRunner::look_at_inputs() {
+  std::string error;
+  {
+    const std::lock_guard lock(mutex_);
+    error = status_.error;
+  }
+  for (const std::string& sha256 : queue::inputs_of(message_.task)) {
+    if (!error.contains(sha256)) continue;
+    const auto good = context_.lead.check_input(sha256);
+    if (!good)
+      log(LogLevel::kWarning, "input_unusable", good.error().message, "", {{"sha256", sha256}});
+  }
 }
 
 void JobRunner::end() {

@@ -83,6 +83,7 @@ class JobRunner {
   void run();
   void run_to_end();
   [[nodiscard]] Result<std::optional<queue::JobMessage>> read_message();
+  void look_at_inputs();
   void end();
   void log_end(const queue::JobStatus& status);
   void forget();

@@ -70,7 +70,7 @@ Result<void> check_submission(const Submission& submission) {
 
 Result<void> check_task(Rewriting& rewriting, const Task& task) {
   if (const auto files = task.input_files(); !files.empty())
-    return invalid(fmt::format("{}: inputs from files cannot be submitted", task.source_path));
+    return invalid(fmt::format("{}: inputs from files were not sent", task.source_path));
   if (auto valid = rewriting.validate(task.reference, task.source_path);
       !valid && valid.error().code != ErrorCode::kRefused)
     return std::unexpected(valid.error());

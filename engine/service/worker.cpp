@@ -115,13 +115,14 @@ class AdmittingEvaluator final : public Evaluator {
 /// One device: its end of the queue and its threads.
 struct Station {
   Station(queue::Broker& broker, const WorkerOptions& options, const WorkerDeviceOptions& device,
-          Metrics& metrics)
+          Metrics& metrics, InputCache& inputs)
       : pool(queue::pool_of(device.evaluator->info(), device.spec.modelled())),
         name(device.spec.text()),
         admitting(*device.evaluator),
+        local(admitting, inputs),
         link(broker, options.id, pool, device.at_once, options.log),
         counting(link, metrics, pool, name),
-        workers(counting, admitting, device.at_once) {}
+        workers(counting, local, device.at_once) {}
 
   /// Counts what goes through.
   class Counting final : public WorkerQueue {
@@ -169,6 +170,7 @@ struct Station {
 
   const std::string pool, name;
   AdmittingEvaluator admitting;
+  LocalInputs local;
   queue::WorkerLink link;
   Counting counting;
   Workers workers;  ///< last: its threads use the others
@@ -231,6 +233,20 @@ struct OwnLog {
   }
 };
 
+/// Counts what is fetched.
+InputCacheOptions counted(InputCacheOptions inputs, Metrics& metrics) {
+  inputs.on_fetched = [&metrics](std::int64_t bytes) { count_input(metrics, bytes); };
+  return inputs;
+}
+
+/// Lines of others, with its name.
+Log as_worker(const WorkerOptions& options) {
+  return [&options](LogEvent event) {
+    event.worker = options.id;
+    options.log(event);
+  };
+}
+
 void tell_idleness(Idleness& idleness, const queue::WorkerMessage& about, const OwnLog& log) {
   const auto change = idleness.look(about.evaluated, about.in_flight);
   if (!change) return;
@@ -267,9 +283,10 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
   Metrics unread;
   Metrics& metrics = options.metrics != nullptr ? *options.metrics : unread;
   declare_worker_metrics(metrics);
+  InputCache inputs(broker, counted(options.inputs, metrics), as_worker(options));
   std::vector<std::unique_ptr<Station>> stations;
   for (const auto& device : options.devices)
-    stations.push_back(std::make_unique<Station>(broker, options, device, metrics));
+    stations.push_back(std::make_unique<Station>(broker, options, device, metrics, inputs));
   const auto told = [](const std::atomic<bool>* flag) { return flag != nullptr && *flag; };
   const Metrics::Reading reading(
       metrics, [&] { show_worker(metrics, now_of(broker, stations, told(options.drain))); });

@@ -10,6 +10,7 @@
 
 #include "engine/queue/broker.h"
 #include "engine/queue/log_event.h"
+#include "engine/service/input_cache.h"
 #include "engine/service/metrics.h"
 #include "evaluator/device_spec.h"
 #include "evaluator/evaluator.h"
@@ -26,6 +27,7 @@ struct WorkerOptions {
   std::string id;  ///< unique among the workers; see messages.h
   std::string host;
   std::vector<WorkerDeviceOptions> devices;
+  InputCacheOptions inputs;                  ///< that tasks read from files
   Log log;                                   ///< from any thread
   double idle_s = 10;                        ///< without work for so long, the log says so
   Metrics* metrics = nullptr;                ///< engine/service/METRICS.md; null: nobody reads them

@@ -15,6 +15,8 @@ void declare_worker_metrics(Metrics& metrics) {
   metrics.declare_counter(
       "hone_worker_gate_seconds_total",
       "Time of evaluations in each gate; the gate measure is the time that a GPU was busy");
+  metrics.declare_counter("hone_worker_input_bytes_total",
+                          "Bytes of inputs from files that were fetched from the server");
   metrics.declare_gauge("hone_worker_draining", "1 where the worker takes nothing new");
   metrics.declare_counter("hone_redis_connections_total", "Connections opened to the server");
   metrics.declare_gauge("hone_redis_reachable", "1 where the server answers, 0 where it does not");
@@ -39,6 +41,10 @@ void count_evaluation(Metrics& metrics, const Evaluated& evaluated) {
     labels["gate"] = gate;
     metrics.add("hone_worker_gate_seconds_total", labels, gate_s);
   }
+}
+
+void count_input(Metrics& metrics, std::int64_t bytes) {
+  metrics.add("hone_worker_input_bytes_total", {}, static_cast<double>(bytes));
 }
 
 void show_worker(Metrics& metrics, const WorkerNow& now) {

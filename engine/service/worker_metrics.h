@@ -22,6 +22,9 @@ struct Evaluated {
 };
 void count_evaluation(Metrics& metrics, const Evaluated& evaluated);
 
+/// One that was fetched. [B]
+void count_input(Metrics& metrics, std::int64_t bytes);
+
 /// What is read at each scrape.
 struct WorkerNow {
   struct Device {

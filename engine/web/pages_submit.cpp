@@ -124,7 +124,7 @@ std::string form_html(const ServiceState* state, const Request& request, const F
 <input id="task_file" name="task_file" type="file" accept=".cu,.cuh,.txt"></p>
 <p><label for="task">Or its text</label>
 <textarea id="task" name="task" rows="12" spellcheck="false" class="mono" aria-describedby="task-help">{}</textarea>
-<span id="task-help" class="soft">If you choose a file, this text is ignored. Inputs from files cannot be submitted.</span></p>
+<span id="task-help" class="soft">If you choose a file, this text is ignored. Inputs from files cannot be submitted here; `hone submit` sends them.</span></p>
 {}{}<p><label for="priority">Priority</label>
 <input id="priority" name="priority" type="number" min="{}" max="{}" value="{}" aria-describedby="priority-help">
 <span id="priority-help" class="soft">A whole number from {} to {}. Of jobs that want the same workers, one of a higher priority gets more of them.</span></p>

@@ -15,6 +15,7 @@
 #include <random>
 #include <vector>
 
+#include "candidates/sent_file.h"
 #include "evaluator/fill/formula_cpu.h"
 
 namespace hone::fill {
@@ -237,6 +238,12 @@ hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed) {
 Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,
                                                    std::uint64_t seed) {
   if (buffer.fill.kind != Fill::Kind::kFile) return std::make_shared<GeneratedSource>(buffer, seed);
+  if (const auto sent = sent_file(buffer.fill.path)) {
+    return invalid(
+        fmt::format("buffer '{}' holds what was sent to a service as '{}', and that is "
+                    "not on this machine (SHA-256 {})",
+                    buffer.name, sent->name, sent->sha256));
+  }
   const auto where = fmt::format("buffer '{}': fill file '{}'", buffer.name, buffer.fill.path);
   const int fd = ::open(buffer.fill.path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return invalid(fmt::format("{}: {}", where, std::strerror(errno)));

@@ -18,6 +18,17 @@ using hone::testing::hone;
 using hone::testing::RedisServer;
 using hone::testing::TemporaryFolder;
 
+constexpr const char* kAdd = R"CU(/* hone {"name": "add", "sizes": {"N": 1000},
+  "buffers": [{"name": "x", "type": "f32", "shape": ["N"], "fill": {"file": "w.bin"}},
+              {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
+  "launches": [{"kernel": "add", "grid": ["ceildiv(N,128)"], "block": [128],
+                "args": ["x", "y", "N"]}]} */
+__global__ void add(const float* x, float* y, int N) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < N) y[i] = x[i] + 1;
+}
+)CU";
+
 std::vector<std::string> documented_users() {
   std::ifstream file(HONE_SOURCE_DIR "/engine/queue/PROTOCOL.md");
   std::vector<std::string> users;
@@ -46,6 +57,20 @@ TEST_F(Rights, AreEnoughForEach) {
             "--budget", "5", "--wait", "--redis", url("submitter", 1), "--json", "-"});
   EXPECT_EQ(job.status, 0) << job.out << job.err << worker.log() << coordinator.log();
   EXPECT_EQ(job.json()["state"], "done");
+  // An input from a file goes up once, and comes down.
+  std::string numbers;
+  for (int i = 0; i < 1000; ++i) {
+    const auto number = static_cast<float>(i % 13);
+    numbers.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  }
+  folder_.write("w.bin", numbers);
+  const std::string task = folder_.write("add.cu", kAdd);
+  for (const char* said : {"sent 1 input from files", "1 input from files was on the server"}) {
+    const auto with_file = hone({"submit", task, "--arch", "emu:sm_90", "--budget", "1", "--wait",
+                                 "--redis", url("submitter", 1)});
+    EXPECT_EQ(with_file.status, 0) << with_file.err << worker.log() << coordinator.log();
+    EXPECT_NE(with_file.err.find(said), std::string::npos) << with_file.err;
+  }
   for (const char* command : {"jobs", "workers"}) {
     const auto listed = hone({command, "--redis", url("submitter", 1)});
     EXPECT_EQ(listed.status, 0) << listed.err;
@@ -90,7 +115,13 @@ TEST_F(Rights, AreNoMoreThanThat) {
       {"submitter", 1, {"GET", "other:key"}},
       {"submitter", 1, {"DEL", "hone:jobs"}},
       {"submitter", 1, {"SET", "hone:worker:x", "y"}},
+      {"submitter", 1, {"HDEL", "hone:job:x", "message"}},
+      {"submitter", 1, {"EXPIRE", "hone:job:x", "1"}},
+      {"submitter", 1, {"DEL", "hone:input:x"}},
       {"worker", 2, {"HGET", "hone:job:x", "message"}},
+      {"worker", 2, {"HSET", "hone:input:x", "0", "y"}},
+      {"worker", 2, {"DEL", "hone:input:x"}},
+      {"worker", 2, {"HGETALL", "hone:inputs"}},
       {"worker", 2, {"SET", "hone:leader", "9"}},
       {"worker", 2, {"SADD", "hone:cancelled", "x"}},
       {"worker", 2, {"SADD", "hone:put-back", "x"}},

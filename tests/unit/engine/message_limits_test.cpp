@@ -105,9 +105,14 @@ TEST(WorkMessages, WhatNoDeviceTakesIsNotSent) {
   };
   using P = ConcreteProgram;
   expect_unsendable(candidate([](P& p) { p.buffers[0].fill = {Fill::Kind::kFile, 0, 0, "/x"}; }),
-                    "checks[0].candidate.buffers[0].fill: inputs from files cannot be submitted");
+                    "checks[0].candidate.buffers[0].fill: an input from a file has the SHA-256");
+  expect_unsendable(candidate([](P& p) {
+                      p.buffers[0].fill = {Fill::Kind::kFile, 0, 0,
+                                           to_path({std::string(64, '0'), "\xff"})};
+                    }),
+                    "an input from a file has the SHA-256");
   expect_unsendable(candidate([](P& p) { p.buffers[1].fill.path = "/x"; }),
-                    "inputs from files cannot be submitted");
+                    "only an input from a file has a path");
   expect_unsendable(candidate([](P& p) { p.buffers[0].fill.a = 2; }), "a range of 2 to 1 is none");
   expect_unsendable(candidate([](P& p) { p.buffers[0].fill.b = NAN; }), "must be finite");
   expect_unsendable(candidate([](P& p) { p.buffers[0].name = "a b"; }), "'a b' is not a name");
@@ -246,10 +251,13 @@ TEST(JobMessages, NameNoFiles) {
   message.task.reference.buffers[0].fill = {Fill::Kind::kFile, 0, 0, "/etc/hostname"};
   const auto bytes = encode(message);
   ASSERT_FALSE(bytes);
-  EXPECT_NE(bytes.error().message.find("'x': inputs from files cannot be submitted"),
-            std::string::npos);
-  EXPECT_REFUSED(spoilt("job", "/task/reference/buffers/0/fill", {{"file", "/etc/hostname"}}),
-                 "task.reference.buffers[0].fill: inputs from files cannot be submitted");
+  EXPECT_NE(bytes.error().message.find("'x': its file was not sent"), std::string::npos);
+  for (const std::string& path :
+       {std::string("/etc/hostname"), "sha256:" + std::string(64, '0') + "/../x",
+        "sha256:" + std::string(63, '0') + "/x", std::string("x")}) {
+    EXPECT_REFUSED(spoilt("job", "/task/reference/buffers/0/fill", {{"file", path}}),
+                   "task.reference.buffers[0].fill: an input from a file has the SHA-256");
+  }
   for (const char* path : {"/tmp/scale.cu", "a/b.cu", "..", ".", "x\x1b.cu", "a/"})
     EXPECT_REFUSED(spoilt("job", "/task/source_path", path), "task.source_path: must be");
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "candidates/sent_file.h"
 #include "candidates/task_reader.h"
 #include "engine/queue/messages_about.h"
 #include "engine/queue/messages_job.h"
@@ -128,6 +129,7 @@ class Maker {
       if (flip()) message.model->nano_dollars = small();
       if (flip()) message.model->modes = {"diff", "steps"};
     }
+    if (flip()) message.task.reference.buffers[0].fill = sent();
     return message;
   }
 
@@ -218,6 +220,7 @@ class Maker {
       if (flip()) buffer.fill.pattern = static_cast<int>(index(9));
       if (flip()) buffer.fill.like = "x";
       if (flip()) buffer.fill.through = ScalarType::kF16;
+      if (index(4) == 0) buffer.fill = sent();
       p.buffers.push_back(std::move(buffer));
     }
     for (std::size_t i = 0; i < 1 + index(3); ++i) {
@@ -231,6 +234,12 @@ class Maker {
       p.launches.push_back(std::move(launch));
     }
     return p;
+  }
+  /// What was sent of a file.
+  Fill sent() {
+    Fill fill{Fill::Kind::kFile, 0, 0, to_path({std::string(64, flip() ? '0' : 'f'), "m.pt2"})};
+    fill.offset = small();
+    return fill;
   }
   CheckCase check_case(bool bare) {
     CheckCase check{program(), bare ? ConcreteProgram{} : program(), random_.bits()};

@@ -146,6 +146,11 @@ TEST(Fill, FilesAreCheckedAndRead) {
   EXPECT_NE(shorter.error().message.find("8 bytes; the buffer needs 9"), std::string::npos);
   b.fill.path = "/no/such/file";
   EXPECT_FALSE(Source::open(b, 1));
+  b.fill.path = "sha256:" + std::string(64, 'a') + "/m.pt2";
+  const auto sent = Source::open(b, 1);
+  ASSERT_FALSE(sent);
+  EXPECT_NE(sent.error().message.find("was sent to a service as 'm.pt2'"), std::string::npos)
+      << sent.error().message;
   unlink(path.c_str());
 }
 
