@@ -82,6 +82,12 @@ struct Evaluation {
   int expected_checked = 0;  ///< of an admission: check sizes with CheckCase::expected
   std::string expected_differs;  ///< the first place that is not as expected; else empty
   bool screened = false;  ///< not measured: modelled above EvaluationRequest::screen_above_us
+  /// Equal where machine code, launches and buffers at the timed size are, and what the answers are
+  /// held to: then times are equal, too. Empty: not known.
+  std::string timing_key;
+  /// Checked, but not timed: EvaluationRequest::known_times has its time. The rest of the
+  /// measurement is what the first one of that key has.
+  bool timed_before = false;
 };
 
 /// Begins the note of a result that lacks the emulator's checks.

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "candidates/ceilings.h"
@@ -101,6 +102,9 @@ enum class Stage {
   kFinal,  ///< fresh process, new inputs, interleaved with the reference, confidence interval
 };
 
+/// Times of the quick stage [us], by Evaluation::timing_key.
+using KnownTimes = std::unordered_map<std::string, double>;
+
 struct EvaluationRequest {
   /// Small sizes: emulated in full; on a GPU run there as well, in the final stage.
   std::vector<CheckCase> checks;
@@ -130,6 +134,9 @@ struct EvaluationRequest {
   /// what is not much slower than `best_time_us`. For programs that hone's own rules made, which
   /// are nearly always right: the processor is what a search waits for.
   bool measure_first = false;
+  /// Of the quick stage: a candidate whose timing_key is in it is checked, but not timed. Null:
+  /// each one is timed. It does not travel to other machines.
+  std::shared_ptr<const KnownTimes> known_times;
   double flops = 0;        // of the task at the timed sizes, 0 unknown
   std::uint64_t seed = 0;  ///< of whatever else is random (interleaving order, ...)
   /// On an emulated device: chooses the blocks that the time model samples and, in the final stage,

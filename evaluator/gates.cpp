@@ -49,6 +49,15 @@ std::string code_hash_of(const Runnable& runnable) {
   return content_hash(launches.dump());
 }
 
+/// Evaluation::timing_key.
+std::string timing_key_of(const std::string& code_hash, const EvaluationRequest& request,
+                          const Runnable& candidate) {
+  if (code_hash.empty()) return "";
+  const nlohmann::json parts = {code_hash, nlohmann::json(candidate.program).at("buffers"),
+                                to_string(request.claims), request.by_rules};
+  return content_hash(parts.dump());
+}
+
 bool says_nothing(const EmulateReply& reply, std::size_t check) {
   return std::ranges::find(reply.unusable, static_cast<int>(check)) != reply.unusable.end();
 }
@@ -92,6 +101,9 @@ class EvaluatorImpl::Gates {
   /// On the GPU before the checks.
   GoesOn measure_first();
   bool stop_at(Evaluation verdict);
+  /// The time of the same machine code, where that is known.
+  [[nodiscard]] std::optional<double> known_time() const;
+  void take_known_time();
   /// Makes checks_; false: stopped.
   GoesOn compile_checks(CodeFor code_for);
   /// Of a final stage, whose compilers are its own: all of the candidate's checks at once.
@@ -155,6 +167,7 @@ bool EvaluatorImpl::Gates::stop_at(Evaluation verdict) {
   evaluation_.verdict = verdict.verdict;
   evaluation_.detail = std::move(verdict.detail);
   evaluation_.measurement = {};
+  evaluation_.timed_before = false;
   return false;
 }
 
@@ -168,6 +181,7 @@ Result<bool> EvaluatorImpl::Gates::compile_timed() {
   if (!reference) return std::unexpected(reference.error());
   evaluation_.resources = e_.resources_of(candidate->second);
   evaluation_.code_hash = code_hash_of(candidate->second);
+  evaluation_.timing_key = timing_key_of(evaluation_.code_hash, request_, candidate->second);
   timed_ = Case{.reference = std::move(*reference),
                 .candidate = std::move(candidate->second),
                 .seed = request_.timed.seed};
@@ -191,8 +205,22 @@ Result<bool> EvaluatorImpl::Gates::compile_timed() {
                   narrow)));
 }
 
+std::optional<double> EvaluatorImpl::Gates::known_time() const {
+  if (request_.stage != Stage::kQuick || request_.known_times == nullptr) return std::nullopt;
+  const auto found = request_.known_times->find(evaluation_.timing_key);
+  if (found == request_.known_times->end()) return std::nullopt;
+  return found->second;
+}
+
+void EvaluatorImpl::Gates::take_known_time() {
+  evaluation_.verdict = Verdict::kOk;
+  evaluation_.measurement.time_us = *known_time();
+  evaluation_.timed_before = true;
+  trace("gates: its machine code was timed before");
+}
+
 Result<bool> EvaluatorImpl::Gates::screen() {
-  if (!e_.gpu_ || request_.screen_above_us <= 0) return true;
+  if (!e_.gpu_ || request_.screen_above_us <= 0 || known_time()) return true;
   // The model spares a busy GPU. One that idles measures sooner than a processor models; but what
   // is asked to learn from, is modelled.
   const bool learns = !std::isfinite(request_.screen_above_us);
@@ -305,13 +333,17 @@ Result<bool> EvaluatorImpl::Gates::check() {
     if (!found) return std::unexpected(found.error());
     known = std::move(*found);
   }
-  if (!e_.gpu_ && !known) {
+  const bool timed_before = !known && known_time();
+  if (!e_.gpu_ && !known && !timed_before) {
     auto precise = precise_timed(CodeFor::kEmulator);  // a small timed size is compared, too
     if (!precise) return std::unexpected(precise.error());
     request.timed = timed_;
     request.timed->precise = std::move(*precise);
   }
-  if (request.checks.empty() && !request.timed && !known) return true;
+  if (request.checks.empty() && !request.timed && !known) {
+    if (!e_.gpu_ && timed_before) take_known_time();
+    return true;
+  }
   Result<EmulateReply> reply;
   {
     const StopWatch checking(evaluation_.gates.check);
@@ -332,6 +364,10 @@ Result<bool> EvaluatorImpl::Gates::check() {
     reply->bound = known->bound;
     reply->counters = known->counters;
     reply->time_error = known->time_error;
+  }
+  if (!e_.gpu_ && timed_before) {
+    take_known_time();
+    return true;
   }
   if (!e_.gpu_) {
     const auto reference = modelled();
@@ -408,6 +444,12 @@ void EvaluatorImpl::Gates::give_to_the_gpu(const EmulateReply& reply, bool uncov
 }
 
 Result<bool> EvaluatorImpl::Gates::measure() {
+  evaluation_.timed_before = false;
+  // What the GPU must check it also times.
+  if (known_time() && checks_for_gpu_.empty()) {
+    take_known_time();
+    return true;
+  }
   protocol::MeasureRequest measure;
   measure.final_stage = request_.stage == Stage::kFinal;
   measure.exact = can_be_exact();
@@ -503,7 +545,8 @@ Result<Evaluation> EvaluatorImpl::Gates::run() {
     if (e_.gpu_) go = pass(go, [&] { return measure(); });
   }
   if (!go) return std::unexpected(go.error());
-  if (*go) e_.raise_alarm(evaluation_, request_, timed_.reference.key, to_first_);
+  if (*go && !evaluation_.timed_before)
+    e_.raise_alarm(evaluation_, request_, timed_.reference.key, to_first_);
   if (evaluation_.verdict == Verdict::kWrongResult && request_.math == MathLevel::kExact)
     evaluation_.detail += "; under math 'exact' floats must be the same to the bit";
   evaluation_.math = held_to();

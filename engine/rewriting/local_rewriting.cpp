@@ -9,7 +9,7 @@ namespace hone {
 
 Result<Rewritten> LocalRewriting::apply(const RewriteContext& context, const Program& program,
                                         const Step& step, bool with_hash) {
-  auto next = apply_step(program, step, context);
+  auto next = apply_step(program, step, context, /*unread=*/!with_hash);
   if (!next) return std::unexpected(next.error());
   Rewritten rewritten{std::move(*next), ""};
   if (with_hash) rewritten.hash = syntax::structural_hash(rewritten.program);

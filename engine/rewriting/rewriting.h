@@ -25,8 +25,8 @@ class Rewriting {
  public:
   virtual ~Rewriting() = default;
 
-  /// `program` with one more step. Errors: kRefused, the step is not legal here, or the source is
-  /// more than the child bears.
+  /// `program` with one more step. Without the hash nobody makes sure that what a rule made parses.
+  /// Errors: kRefused, the step is not legal here, or the source is more than the child bears.
   [[nodiscard]] virtual Result<Rewritten> apply(const RewriteContext& context,
                                                 const Program& program, const Step& step,
                                                 bool with_hash) = 0;

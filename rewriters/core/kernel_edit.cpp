@@ -25,12 +25,18 @@ Result<ReadProgram> read_program(const Program& program) {
   return read;
 }
 
-Result<Program> edited(const ReadProgram& read, const syntax::Edits& edits) {
+Result<Program> edited_unparsed(const ReadProgram& read, const syntax::Edits& edits) {
   auto source = edits.apply();
   if (!source) return std::unexpected(source.error());
   Program result = *read.program;
   result.source = std::move(*source);
-  if (auto unit = syntax::parse(result); !unit) {
+  return result;
+}
+
+Result<Program> edited(const ReadProgram& read, const syntax::Edits& edits) {
+  auto result = edited_unparsed(read, edits);
+  if (!result) return result;
+  if (auto unit = syntax::parse(*result); !unit) {
     return refused("the rewritten source does not parse: " + unit.error().message);
   }
   return result;

@@ -28,4 +28,8 @@ struct ReadProgram {
 /// overlap, or the new source does not parse.
 [[nodiscard]] Result<Program> edited(const ReadProgram& read, const syntax::Edits& edits);
 
+/// The same, but nobody has made sure that it parses: for what Rewriter::apply returns, as
+/// apply_step() asks that where it matters.
+[[nodiscard]] Result<Program> edited_unparsed(const ReadProgram& read, const syntax::Edits& edits);
+
 }  // namespace hone

@@ -106,11 +106,17 @@ std::vector<Proposal> propose_all(const Program& program, const RewriteContext& 
   return all;
 }
 
-Result<Program> apply_step(const Program& program, const Step& step,
-                           const RewriteContext& context) {
+Result<Program> apply_step(const Program& program, const Step& step, const RewriteContext& context,
+                           bool unread) {
   const Rewriter* rewriter = find_rewriter(step.rewriter);
   if (rewriter == nullptr) return refused("no rewriter is called '" + step.rewriter + "'");
   auto next = rewriter->apply(program, step, context);
+  // What a model or a person wrote may be CUDA that the compiler alone knows.
+  const bool by_rule = !is_model_step(step) && step.rewriter != kHandEdit;
+  if (next && by_rule && !unread) {
+    if (const auto unit = syntax::parse(*next); !unit)
+      return refused("the rewritten source does not parse: " + unit.error().message);
+  }
   if (next && are_own_sizes(context) && are_one_program(program, *next)) return changes_nothing();
   return next;
 }

@@ -22,9 +22,11 @@ namespace hone {
 /// Rewriter::apply; kRefused where no rewriter has that name, and where the step leaves the program
 /// as it is at the task's own sizes, because such a step would only lengthen a recipe. Comments,
 /// spaces and declared names make no other program. At other sizes a step may change nothing: a
-/// block of 128 threads may be what the launch has there already.
+/// block of 128 threads may be what the launch has there already. kRefused, too, where what a rule
+/// made does not parse; with `unread` that is left to the next step, or to the compiler: a parse
+/// takes longer than most rules.
 [[nodiscard]] Result<Program> apply_step(const Program& program, const Step& step,
-                                         const RewriteContext& context);
+                                         const RewriteContext& context, bool unread = false);
 
 /// Applies the steps in order, each as apply_step does. The error names the step
 /// ("step 3, unroll(matmul/loop0: factor=4): …").

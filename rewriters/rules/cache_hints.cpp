@@ -192,7 +192,9 @@ class CacheHints final : public Rewriter {
     }
     auto source = edits.apply();
     if (!source) return std::unexpected(source.error());
-    return rules::coop::with_source(program, std::move(*source));
+    Program result = program;
+    result.source = std::move(*source);  // whether it parses, apply_step() asks
+    return result;
   }
 };
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "rewriters/rules/cooperative/kernel_tools.h"
 #include "rewriters/syntax/edit.h"
 #include "rewriters/syntax/parse.h"
 
@@ -332,7 +331,9 @@ class FastIntrinsics final : public Rewriter {
       }
       auto source = rewrite.source(*first);
       if (!source) return std::unexpected(source.error());
-      return rules::coop::with_source(program, std::move(*source));
+      Program result = program;
+      result.source = std::move(*source);  // whether it parses, apply_step() asks
+      return result;
     }
     return refused("no site \"" + step.site + "\"");
   }

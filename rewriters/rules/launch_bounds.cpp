@@ -93,7 +93,7 @@ class LaunchBounds final : public Rewriter {
     } else {
       edits.insert(kernel->function->attribute_insert, text + " ");
     }
-    return edited(*read, edits);
+    return edited_unparsed(*read, edits);
   }
 
  private:

@@ -157,7 +157,7 @@ class Unroll final : public Rewriter {
       } else {
         edits.insert(*at, (starts_line(read->unit->source, *at) ? "" : "\n") + pragma + "\n");
       }
-      return edited(*read, edits);
+      return edited_unparsed(*read, edits);
     }
     return refused(fmt::format("there is no canonical loop '{}'", step.site));
   }

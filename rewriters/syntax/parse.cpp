@@ -8,6 +8,7 @@
 #include <clang/Serialization/InMemoryModuleCache.h>
 #include <fmt/format.h>
 
+#include <atomic>
 #include <list>
 #include <mutex>
 #include <set>
@@ -173,6 +174,7 @@ class Cache {
         return found->second->parsed;
       }
     }
+    ++misses_;
     Parsed parsed = parse_now(source, defines, instances);
     std::lock_guard lock(mutex_);
     if (index_.count(key) == 0) {
@@ -188,6 +190,8 @@ class Cache {
     return parsed;
   }
 
+  [[nodiscard]] std::size_t misses() const { return misses_; }
+
   void clear() {
     std::lock_guard lock(mutex_);
     entries_.clear();
@@ -201,8 +205,9 @@ class Cache {
     Parsed parsed;
     std::size_t bytes;
   };
-  static constexpr std::size_t kCapacity = 256;
+  static constexpr std::size_t kCapacity = 1024;
   static constexpr std::size_t kCapacityBytes = 256U << 20;
+  std::atomic<std::size_t> misses_ = 0;
   std::mutex mutex_;
   std::list<Entry> entries_;
   std::unordered_map<std::string, std::list<Entry>::iterator> index_;
@@ -235,6 +240,8 @@ std::string instantiations(const Program& program) {
 }  // namespace
 
 void forget_parsed() { cache().clear(); }
+
+std::size_t parse_count() { return cache().misses(); }
 
 Result<std::shared_ptr<const TranslationUnit>> parse(
     const std::string& source, const std::map<std::string, std::string>& defines) {

@@ -2,6 +2,7 @@
 // Clang in the project. Thread-safe; results are cached by content, a repeated parse costs nothing.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,6 +26,9 @@ namespace hone::syntax {
 
 /// Drops every cached result: a long-lived process that has grown large.
 void forget_parsed();
+
+/// How often Clang parsed for parse() in this process: what was cached does not count.
+[[nodiscard]] std::size_t parse_count();
 
 /// Hash of what a program computes with, not of how it is written: comments, spacing and the names
 /// of kernels, parameters and locals do not count; literals, defines, buffers and launches do.

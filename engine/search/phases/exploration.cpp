@@ -224,6 +224,7 @@ void Exploration::evaluate(const Candidate& candidate) {
       !run_.modelled() && !has_tunables(draft.recipe) && !has_model_step(draft.recipe);
   draft.edits_as_timed = run_.modelled();
   draft.best_time_us = run_.findings.time_to_beat_us();
+  draft.known_times = timed_.times();
   if (run_.options.settings.prescreen && !run_.modelled()) {
     const double above = run_.findings.prescreen.threshold_us(draft.best_time_us);
     draft.screen_above_us = above > 0 ? above : std::numeric_limits<double>::infinity();
@@ -254,6 +255,7 @@ void Exploration::tell(const Candidate& candidate) {
     return;
   }
   const double best_us = run_.findings.best().time_us();
+  timed_.learn(candidate);
   admission_.learn_roof(candidate.evaluation.measurement);
   opening_.teller().tell(candidate);
   if (run_.findings.best().time_us() != best_us) {
@@ -278,6 +280,7 @@ bool Exploration::receive(milliseconds timeout) {
     return true;
   }
   candidate->answer(std::move(done->evaluation), cancelling());
+  timed_.complete(candidate->evaluation, run_.journal);
   if (candidate->is(State::kEvaluated)) limit_.evaluated(candidate->evaluation.gates);
   run_.clock.plan.searched(seconds_since(start_), ++finished_);
   count_pioneer(*candidate);

@@ -19,6 +19,7 @@
 #include "engine/search/phases/proposer.h"
 #include "engine/search/phases/run.h"
 #include "engine/search/phases/telling.h"
+#include "engine/search/phases/timed_codes.h"
 
 namespace hone::search {
 
@@ -73,6 +74,7 @@ class Exploration {
   FlightLimit limit_;                      ///< of a GPU
   const std::vector<GpuUse> gpus_before_;  ///< what they had done when it began
   const bool several_gpus_ = gpus_before_.size() > 1;
+  TimedCodes timed_;
   Telling::Window window_;
   std::optional<Stop> stop_;
   /// When it found its best, of which patience is measured.

@@ -51,6 +51,7 @@ void Feeder::run(const std::stop_token& stopping) {
     request->best_time_us = draft.best_time_us;
     request->screen_above_us = draft.screen_above_us;
     request->measure_first = draft.measure_first;
+    request->known_times = std::move(draft.known_times);
     if (!queue_.submit({draft.id, std::move(*request)})) return;
   }
 }

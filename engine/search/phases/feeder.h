@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -21,10 +22,11 @@ struct Draft {
   Recipe recipe;
   Program program;  ///< what the recipe yields at the timed sizes
   std::uint64_t seed = 0;
-  std::uint64_t order = 0;     ///< see EvaluationRequest
-  double best_time_us = 0;     ///< likewise
-  double screen_above_us = 0;  ///< likewise
-  bool measure_first = false;  ///< likewise
+  std::uint64_t order = 0;                        ///< see EvaluationRequest
+  double best_time_us = 0;                        ///< likewise
+  double screen_above_us = 0;                     ///< likewise
+  bool measure_first = false;                     ///< likewise
+  std::shared_ptr<const KnownTimes> known_times;  ///< likewise
   /// Refused unless RequestBuilder::checks_edits_as_timed(): where nothing runs and compares what
   /// is timed.
   bool edits_as_timed = false;

@@ -1,6 +1,10 @@
 #include "engine/search/strategy/space.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "candidates/hash.h"
 
 namespace hone {
 namespace {
@@ -22,6 +26,12 @@ std::size_t bytes_of(const std::vector<Proposal>& proposals) {
   return bytes;
 }
 
+/// Equal for equal programs, and nearly never for others.
+std::string text_key(const Program& program) {
+  using Json = nlohmann::json;
+  return content_hash(Json(program).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
 }  // namespace
 
 std::string recipe_key(const Recipe& recipe) {
@@ -36,44 +46,72 @@ Space::Space(Rewriting& rewriting, RewriteContext context, SpaceOptions options)
 }
 
 Space::~Space() {
-  for (const auto& [key, entry] : entries_) options_.memory->bytes -= entry->bytes;
+  for (const EntryPtr& entry : ages_) options_.memory->bytes -= entry->bytes;
+  if (root_) options_.memory->bytes -= root_->bytes;
 }
 
 void Space::erase_oldest() {
-  const auto oldest = entries_.find(ages_.back());
-  options_.memory->bytes -= oldest->second->bytes;
-  entries_.erase(oldest);
+  const EntryPtr oldest = ages_.back();
   ages_.pop_back();
+  options_.memory->bytes -= std::exchange(oldest->bytes, 0);
+  const auto known = texts_.find(oldest->text);
+  if (known != texts_.end() && known->second.lock() == oldest) texts_.erase(known);
 }
 
 void Space::grow(Entry& entry, std::size_t bytes) {
+  if (entry.bytes == 0) return;
   entry.bytes += bytes;
   options_.memory->bytes += bytes;
   // The newest stays: it is what the caller asked for.
-  while (entries_.size() > 1 &&
-         (entries_.size() > kMaxEntries || options_.memory->bytes > SpaceMemory::kLimit)) {
+  while (ages_.size() > 1 &&
+         (ages_.size() > kMaxEntries || options_.memory->bytes > SpaceMemory::kLimit)) {
     erase_oldest();
   }
 }
 
-std::shared_ptr<Space::Entry> Space::find(const std::string& key) {
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(key);
-  if (found == entries_.end()) return nullptr;
-  ages_.splice(ages_.begin(), ages_, found->second->age);
-  return found->second;
+Space::EntryPtr Space::known_after(const Entry& entry, const std::string& step) const {
+  const auto found = entry.next.find(step);
+  auto next = found != entry.next.end() ? found->second.lock() : nullptr;
+  return next && next->bytes > 0 ? next : nullptr;
 }
 
-Result<Rewritten> Space::rewrite(const Recipe& recipe) {
-  if (!recipe.empty()) {
-    // The prefix is nearly always cached: one step is applied, not all of them.
-    const Step& step = recipe.back();
-    const auto prefix = entry(Recipe(recipe.begin(), recipe.end() - 1));
-    if (!prefix->rewritten) return std::unexpected(prefix->rewritten.error());
-    auto made = rewriting_.apply(context_, prefix->rewritten->program, step, options_.hashes);
-    if (!made) made.error().message = to_string(step) + ": " + made.error().message;
-    return made;
+/// What comes first in a recipe is younger than what follows: more recipes need it.
+void Space::use(const std::vector<EntryPtr>& way) {
+  for (auto entry = way.rbegin(); entry != way.rend(); ++entry)
+    if (*entry != root_ && (*entry)->bytes > 0) ages_.splice(ages_.begin(), ages_, (*entry)->age);
+}
+
+/// The entry of that program: another recipe may have led to it.
+Space::EntryPtr Space::kept(Result<Rewritten> rewritten, std::string text) {
+  if (const auto same = texts_.find(text); rewritten && same != texts_.end()) {
+    auto known = same->second.lock();
+    if (known && known->rewritten->program == rewritten->program) return known;
   }
+  auto made = std::make_shared<Entry>(Entry{.rewritten = std::move(rewritten), .text = {}});
+  if (!root_) {
+    root_ = made;  // it stays: whatever is asked begins with it
+  } else {
+    ages_.push_front(made);
+    made->age = ages_.begin();
+  }
+  made->bytes = sizeof(Entry);
+  options_.memory->bytes += made->bytes;
+  if (made->rewritten) {
+    made->text = text;
+    texts_[std::move(text)] = made;
+  }
+  grow(*made, made->rewritten ? made->text.size() + bytes_of(made->rewritten->program)
+                              : made->rewritten.error().message.size());
+  return made;
+}
+
+Result<Rewritten> Space::applied(const Program& program, const Step& step) {
+  auto made = rewriting_.apply(context_, program, step, options_.hashes);
+  if (!made) made.error().message = to_string(step) + ": " + made.error().message;
+  return made;
+}
+
+Result<Rewritten> Space::reference() {
   Rewritten made{context_.task->reference, ""};
   if (options_.hashes) {
     auto hash = rewriting_.hash(made.program, context_.task->source_path);
@@ -83,22 +121,36 @@ Result<Rewritten> Space::rewrite(const Recipe& recipe) {
   return made;
 }
 
-std::shared_ptr<Space::Entry> Space::entry(const Recipe& recipe) {
-  const std::string key = recipe_key(recipe);
-  if (auto found = find(key)) return found;
-  auto made = std::make_shared<Entry>(Entry{rewrite(recipe), nullptr, 0, {}});
-  const Result<Rewritten>& rewritten = made->rewritten;
-  // An answer that is none, such as "cancelled", is given and not kept.
-  if (!rewritten && !is_lasting(rewritten.error())) return made;
-  const std::size_t bytes = 2 * key.size() + (rewritten ? bytes_of(rewritten->program)
-                                                        : rewritten.error().message.size());
-  const std::lock_guard lock(mutex_);
-  const auto [place, added] = entries_.emplace(key, made);
-  if (!added) return place->second;  // another thread was faster
-  ages_.push_front(key);
-  made->age = ages_.begin();
-  grow(*made, bytes);
-  return made;
+Space::EntryPtr Space::entry(const Recipe& recipe) {
+  constexpr std::size_t kEdge = 64;  // beside the step's text
+  std::vector<std::string> steps;
+  for (const Step& step : recipe) steps.push_back(to_string(step));
+  std::vector<EntryPtr> way;  // from the reference
+  std::unique_lock lock(mutex_);
+  if (root_) way.push_back(root_);
+  while (true) {
+    const std::size_t done = way.size();  // steps, and the reference
+    if (done == recipe.size() + 1 || (done > 0 && !way.back()->rewritten)) break;
+    auto next = done == 0 ? nullptr : known_after(*way.back(), steps[done - 1]);
+    if (!next) {
+      lock.unlock();
+      auto made =
+          done == 0 ? reference() : applied(way.back()->rewritten->program, recipe[done - 1]);
+      // An answer that is none, such as "cancelled", is given and not kept.
+      if (!made && !is_lasting(made.error()))
+        return std::make_shared<Entry>(Entry{.rewritten = std::move(made), .text = {}});
+      std::string text = made ? text_key(made->program) : std::string();
+      lock.lock();
+      // Another thread may have been faster.
+      next = done == 0 ? root_ : known_after(*way.back(), steps[done - 1]);
+      if (!next) next = kept(std::move(made), std::move(text));
+      if (done > 0 && way.back()->next.insert_or_assign(steps[done - 1], next).second)
+        grow(*way.back(), kEdge + steps[done - 1].size());
+    }
+    way.push_back(std::move(next));
+  }
+  use(way);
+  return way.back();
 }
 
 Result<Rewritten> Space::rewritten(const Recipe& recipe) { return entry(recipe)->rewritten; }
@@ -134,8 +186,7 @@ Space::Proposals Space::proposals(const Recipe& recipe) {
   const std::lock_guard lock(mutex_);
   if (found->proposals) return found->proposals;
   found->proposals = made;
-  const auto kept = entries_.find(recipe_key(recipe));
-  if (kept != entries_.end() && kept->second == found) grow(*found, bytes_of(*made));
+  grow(*found, bytes_of(*made));
   return made;
 }
 

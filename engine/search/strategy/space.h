@@ -1,6 +1,11 @@
 // The search space of one task: which program a recipe yields at the timed sizes, and which steps
-// may follow it. Asks a Rewriting and caches both by recipe. Thread-safe: questions of several
-// threads go to the Rewriting side by side.
+// may follow it. Asks a Rewriting, once for each program and step: recipes that meet in one program
+// share what comes after it.
+//
+//   {} ── a ──► P ── b ──► R ── c ──► S        a;b;c and b;a;c are two recipes and one program:
+//    └─── b ──► Q ── a ──► R                   c is applied once
+//
+// Thread-safe: questions of several threads go to the Rewriting side by side.
 #pragma once
 
 #include <atomic>
@@ -61,26 +66,34 @@ class Space {
   [[nodiscard]] const RewriteContext& context() const { return context_; }
 
  private:
+  /// A program, or why there is none.
   struct Entry {
-    Result<Rewritten> rewritten;  ///< never changes
-    Proposals proposals;          ///< null: nobody asked yet
-    std::size_t bytes = 0;
-    std::list<std::string>::iterator age;
+    Result<Rewritten> rewritten;                                 ///< never changes
+    Proposals proposals;                                         ///< null: nobody asked yet
+    std::unordered_map<std::string, std::weak_ptr<Entry>> next;  ///< by the step
+    std::string text;       ///< its key in texts_; empty: there is no program
+    std::size_t bytes = 0;  ///< of all that it keeps; 0: it is not kept
+    std::list<std::shared_ptr<Entry>>::iterator age;
   };
-  [[nodiscard]] std::shared_ptr<Entry> entry(const Recipe& recipe);
-  [[nodiscard]] std::shared_ptr<Entry> find(const std::string& key);
-  [[nodiscard]] Result<Rewritten> rewrite(const Recipe& recipe);
-  /// These two: the lock is held.
+  using EntryPtr = std::shared_ptr<Entry>;
+  [[nodiscard]] EntryPtr entry(const Recipe& recipe);
+  [[nodiscard]] Result<Rewritten> reference();
+  [[nodiscard]] Result<Rewritten> applied(const Program& program, const Step& step);
+  // The lock is held in all of these.
+  [[nodiscard]] EntryPtr known_after(const Entry& entry, const std::string& step) const;
+  [[nodiscard]] EntryPtr kept(Result<Rewritten> rewritten, std::string text);
+  void use(const std::vector<EntryPtr>& way);
   void grow(Entry& entry, std::size_t bytes);
   void erase_oldest();
 
-  static constexpr std::size_t kMaxEntries = 4096;
+  static constexpr std::size_t kMaxEntries = 16384;
   Rewriting& rewriting_;
   const RewriteContext context_;
   SpaceOptions options_;
   std::mutex mutex_;  ///< of what follows, never held while the Rewriting is asked
-  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
-  std::list<std::string> ages_;  ///< most recently used first
+  EntryPtr root_;     ///< the reference, which is kept; null: nobody asked yet
+  std::unordered_map<std::string, std::weak_ptr<Entry>> texts_;  ///< by a hash of the whole program
+  std::list<EntryPtr> ages_;  ///< all others, most recently used first
 };
 
 /// A key that is equal for equal recipes.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "engine/rewriting/watch.h"
 #include "engine/search/strategy/moves.h"
 #include "engine/search/strategy/space.h"
+#include "rewriters/syntax/parse.h"
 
 namespace hone {
 namespace {
@@ -205,6 +207,92 @@ TEST(Space, ForgetsOldProgramsAndKeepsNoCancelledAnswers) {
   EXPECT_EQ(rewriting.calls, 42);
   EXPECT_TRUE(space.program({step}));
   EXPECT_EQ(rewriting.calls, 42);
+}
+
+/// A program has the sites of its steps, in the order of the alphabet, behind the task's source.
+class SortingRewriting final : public Rewriting {
+ public:
+  Result<Rewritten> apply(const RewriteContext& context, const Program& program, const Step& step,
+                          bool) override {
+    ++applied;
+    if (step.site == "z") return refused("no such site");
+    const std::size_t own = context.task->reference.source.size();
+    std::string sites = program.source.substr(own) + step.site;
+    std::ranges::sort(sites);
+    Rewritten made{program, sites};
+    made.program.source = program.source.substr(0, own) + sites;
+    return made;
+  }
+  Result<std::vector<Proposal>> proposals(const RewriteContext&, const Program&) override {
+    ++asked;
+    return std::vector<Proposal>{{"fake", 1, "a", {{"x", {std::int64_t{1}}}}, MathLevel::kExact}};
+  }
+  Result<generators::Explanation> lifted(const RewriteContext&, const Program&) override {
+    return generators::Explanation{};
+  }
+  Result<NestOutputs> executed(const RewriteContext&, const Program&, std::uint64_t) override {
+    return NestOutputs{};
+  }
+  Result<void> validate(const Program&, const std::string&) override { return {}; }
+  Result<std::string> hash(const Program&, const std::string&) override { return ""; }
+  std::string formatted(const std::string& source) override { return source; }
+  Result<InitResult> init(const InitRequest&) override { return InitResult{}; }
+  void cancel() override {}
+  void resume() override {}
+  int applied = 0, asked = 0;
+};
+
+Recipe recipe_of(const std::string& sites) {
+  Recipe recipe;
+  for (const char site : sites) {
+    recipe.emplace_back().rewriter = "fake";
+    recipe.back().site = std::string(1, site);
+  }
+  return recipe;
+}
+
+TEST(Space, RecipesThatMeetInOneProgramShareWhatFollows) {
+  const Task task = baseline("softmax");
+  SortingRewriting rewriting;
+  Space space(rewriting, {&task, task.sizes, target_limits("sm_90")}, {.hashes = true});
+  const auto first = space.rewritten(recipe_of("abcd"));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(rewriting.applied, 4);
+  const auto proposals = space.proposals(recipe_of("ab"));
+  // b, and a after it: there it meets the first recipe.
+  const auto second = space.rewritten(recipe_of("bacd"));
+  ASSERT_TRUE(second);
+  EXPECT_EQ(rewriting.applied, 6);
+  EXPECT_EQ(second->hash, "abcd");
+  EXPECT_EQ(second->program, first->program);
+  EXPECT_EQ(space.proposals(recipe_of("ba")), proposals);
+  EXPECT_EQ(rewriting.asked, 1);
+  // A refusal is remembered, also on the other way to it.
+  const auto refused = space.rewritten(recipe_of("abz"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "fake(z): no such site");
+  EXPECT_EQ(rewriting.applied, 7);
+  EXPECT_FALSE(space.replays(recipe_of("bazd")));
+  EXPECT_EQ(rewriting.applied, 7);
+}
+
+TEST(LocalRewriting, ParsesAResultOnlyForItsHash) {
+  const Task task = baseline("softmax");
+  LocalRewriting rewriting;
+  RewriteContext context{&task, task.sizes, target_limits("sm_90")};
+  const auto offered = rewriting.proposals(context, task.reference);
+  ASSERT_TRUE(offered);
+  const auto bounds = std::ranges::find(*offered, "launch-bounds", &Proposal::rewriter);
+  ASSERT_NE(bounds, offered->end());
+  const Step step = bounds->step(middle_of(*bounds));
+  context.sizes = task.check_sizes.front();
+  syntax::forget_parsed();
+  ASSERT_TRUE(rewriting.hash(task.reference, ""));
+  const std::size_t before = syntax::parse_count();
+  ASSERT_TRUE(rewriting.apply(context, task.reference, step, /*with_hash=*/false));
+  EXPECT_EQ(syntax::parse_count(), before);  // the reference is parsed already
+  ASSERT_TRUE(rewriting.apply(context, task.reference, step, /*with_hash=*/true));
+  EXPECT_EQ(syntax::parse_count(), before + 1);
 }
 
 TEST(Space, AnswersSeveralThreadsAsItAnswersOne) {

@@ -149,6 +149,40 @@ TEST_F(OnTheEmulator, TheSameRequestGivesTheSameAnswer) {
   EXPECT_EQ(a.measurement.counters, b.measurement.counters);
 }
 
+TEST_F(OnTheEmulator, WhatWasTimedIsCheckedAndNotTimedAgain) {
+  const auto first = evaluate(with_body("if (i < n) y[i] = x[i] + x[i];"));
+  ASSERT_EQ(first.verdict, Verdict::kOk) << first.detail;
+  EXPECT_FALSE(first.timed_before);
+  ASSERT_FALSE(first.timing_key.empty());
+  // Other words for the same machine code.
+  auto again = request(kReference, with_body("if (i >= n) return; float v = x[i]; y[i] = v + v;"));
+  again.known_times = std::make_shared<KnownTimes>(KnownTimes{{first.timing_key, 123}});
+  const auto second = evaluator_->evaluate(again);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->timing_key, first.timing_key);
+  EXPECT_EQ(second->verdict, Verdict::kOk) << second->detail;
+  EXPECT_TRUE(second->timed_before);
+  EXPECT_EQ(second->measurement.time_us, 123);
+  EXPECT_TRUE(second->measurement.counters.empty()) << "it was modelled";
+  // Its program at a check size is another one.
+  auto wrong = again;
+  wrong.checks[1].candidate.source = with_body("if (i < n) y[i] = x[i];");
+  const auto third = evaluator_->evaluate(wrong);
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->verdict, Verdict::kWrongResult);
+  EXPECT_FALSE(third->timed_before);
+  // A final stage times what it is given; so does one that holds the answers to another level.
+  auto final_stage = again, looser = again;
+  final_stage.stage = Stage::kFinal;
+  looser.math = looser.claims = MathLevel::kTf32;
+  for (const auto& timed : {final_stage, looser}) {
+    const auto evaluation = evaluator_->evaluate(timed);
+    ASSERT_TRUE(evaluation);
+    EXPECT_FALSE(evaluation->timed_before);
+    EXPECT_NE(evaluation->measurement.time_us, 123);
+  }
+}
+
 TEST_F(OnTheEmulator, ErrorWithinToleranceIsReported) {
   const auto e = evaluate(with_body("if (i < n) y[i] = 2.0f * x[i] * (1.0f + 8e-7f);"));
   EXPECT_EQ(e.verdict, Verdict::kOk) << e.detail;

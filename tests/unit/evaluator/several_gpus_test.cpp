@@ -101,6 +101,37 @@ class SeveralGpus : public testing::Test {
   std::string said_;
 };
 
+TEST_F(SeveralGpus, WhatWasTimedDoesNotGoToAGpuAgain) {
+  describe("gpus 1\nrun_ms 2\n");
+  open();
+  const auto first = evaluator_->evaluate(doubling_request("scale_quick"));
+  ASSERT_TRUE(first);
+  ASSERT_EQ(first->verdict, Verdict::kOk) << first->detail;
+  const auto before = evaluator_->gpus().front().measured;
+  auto again = doubling_request("scale_quick");
+  again.known_times =
+      std::make_shared<KnownTimes>(KnownTimes{{first->timing_key, first->measurement.time_us}});
+  for (const bool measure_first : {false, true}) {
+    again.measure_first = measure_first;
+    again.best_time_us = first->measurement.time_us;
+    const auto second = evaluator_->evaluate(again);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(second->verdict, Verdict::kOk) << second->detail;
+    EXPECT_TRUE(second->timed_before);
+    EXPECT_FALSE(second->outpaced);
+    EXPECT_EQ(second->measurement.time_us, first->measurement.time_us);
+  }
+  // Much slower than the best: not checked further, as if it had been timed.
+  again.best_time_us = first->measurement.time_us / 2;
+  const auto slow = evaluator_->evaluate(again);
+  ASSERT_TRUE(slow);
+  EXPECT_TRUE(slow->outpaced);
+  EXPECT_EQ(evaluator_->gpus().front().measured, before);
+  again.stage = Stage::kFinal;
+  ASSERT_TRUE(evaluator_->evaluate(again));
+  EXPECT_GT(evaluator_->gpus().front().measured, before);
+}
+
 class SoManyGpus : public SeveralGpus, public testing::WithParamInterface<int> {};
 
 TEST_P(SoManyGpus, AllGetWorkAndNoneStarves) {

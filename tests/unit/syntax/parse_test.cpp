@@ -174,5 +174,17 @@ TEST(Parse, RepeatedParsesShareTheirResult) {
   EXPECT_EQ(parsed(kMatmul).get(), parsed(kMatmul).get());
 }
 
+/// A search returns to programs that it has not seen for hundreds of others.
+TEST(Parse, ManyResultsAreKept) {
+  const auto all = [] {
+    for (int i = 0; i < 800; ++i)
+      (void)parsed("__device__ int f() { return " + std::to_string(i) + "; }\n");
+  };
+  all();
+  const std::size_t once = parse_count();
+  all();
+  EXPECT_EQ(parse_count(), once);
+}
+
 }  // namespace
 }  // namespace hone::syntax

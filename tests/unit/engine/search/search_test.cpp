@@ -243,6 +243,55 @@ TEST_F(SearchJob, FinalistsAreTimedAfterTheTimeIsUp) {
   EXPECT_FALSE(outcome->ranked.empty());
 }
 
+TEST_F(SearchJob, MachineCodeIsTimedOnceAndTheSeedRepeatsIt) {
+  std::atomic<int> timed = 0, told = 0;
+  // All values of ITEMS come to one machine code.
+  evaluator_.lie_ = [&](const EvaluationRequest& request, Evaluation& evaluation) {
+    if (request.stage != Stage::kQuick) return;
+    evaluation.verdict = Verdict::kOk;
+    std::string key = request.timed.candidate.source;  // a rule's step changes it
+    for (const auto& [name, value] : request.timed.candidate.defines)
+      if (name == "BLOCK") key += value;
+    evaluation.timing_key = content_hash(key);
+    if (request.known_times && request.known_times->contains(evaluation.timing_key)) {
+      ++told;
+      evaluation.timed_before = true;
+      evaluation.measurement = {};
+      evaluation.measurement.time_us = request.known_times->at(evaluation.timing_key);
+    } else {
+      ++timed;
+    }
+  };
+  const auto path = std::filesystem::temp_directory_path() / "hone_search_codes_test.db";
+  std::filesystem::remove(path);
+  auto store = Store::open(path);
+  ASSERT_TRUE(store) << store.error().message;
+  options_.job = "job";  // the results of its quick stage can be read
+  const auto first = run_search(task_, device_, evaluator_, rewriting_, store->get(), options_);
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_GT(told, 5);
+  EXPECT_GE(timed + told, first->counts.evaluated());
+  const auto results = (*store)->run_results(1);
+  ASSERT_TRUE(results);
+  int notes = 0;
+  for (const auto& [hash, evaluation] : *results) {
+    if (!evaluation.note.contains("timed as candidate ")) continue;
+    ++notes;
+    EXPECT_TRUE(evaluation.note.ends_with(", whose machine code is the same")) << evaluation.note;
+    EXPECT_GT(evaluation.measurement.speedup, 0) << "the measurement is the first one's";
+  }
+  EXPECT_GT(notes, 5);
+  std::filesystem::remove(path);
+
+  const int before = told;
+  options_.job.clear();
+  options_.workers = 1;
+  const auto second = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(told - before, before) << "which one is timed depends on the threads";
+  EXPECT_EQ(second->counts, first->counts);
+}
+
 TEST_F(SearchJob, StoresWhatItFound) {
   const auto path = std::filesystem::temp_directory_path() / "hone_search_job_test.db";
   std::filesystem::remove(path);
