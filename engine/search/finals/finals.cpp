@@ -36,6 +36,7 @@ struct Entry {
   std::map<std::string, Error> failed = {};  ///< workers that had no usable answer
   int times_asked = 0;
   bool settled = false;
+  bool is_reference = false;
   std::optional<Evaluation> evaluation = {};  ///< none: there was none to be had
 
   [[nodiscard]] std::string name() const { return candidate.program_hash.substr(0, 12); }
@@ -91,13 +92,14 @@ bool Timing::run() {
 }
 
 bool Timing::time_is_over() const {
-  const bool any = std::ranges::any_of(
-      entries_, [](const Entry& entry) { return entry.evaluation.has_value(); });
-  if (stage_.left_s && stage_.left_s() + (any ? 0 : stage_.for_the_first_s) <= 0) return true;
-  // The best is the first, and the reference the second.
   const auto ok = [](const Entry& entry) {
     return entry.evaluation && entry.evaluation->verdict == Verdict::kOk;
   };
+  // The reference's own time is nothing that anybody waited for.
+  const bool any = std::ranges::any_of(
+      entries_, [&](const Entry& entry) { return ok(entry) && !entry.is_reference; });
+  if (stage_.left_s && stage_.left_s() + (any ? 0 : stage_.for_the_first_s) <= 0) return true;
+  // The best is the first, and the reference the second.
   return stage_.enough && stage_.enough() &&
          std::ranges::all_of(entries_ | std::views::take(2), ok);
 }
@@ -298,8 +300,10 @@ std::vector<Finalist> time_finalists(const FinalStage& stage,
   if (finalists.size() > static_cast<std::size_t>(wanted))
     finalists.resize(static_cast<std::size_t>(wanted));
   std::vector<Entry> entries;
-  const auto add = [&](CandidateRecord candidate, Result<EvaluationRequest> request) {
+  const auto add = [&](CandidateRecord candidate, Result<EvaluationRequest> request,
+                       bool is_reference = false) {
     Entry entry{std::move(candidate), std::move(request)};
+    entry.is_reference = is_reference;
     if (entry.request) {
       entries.push_back(std::move(entry));
     } else if (is_lasting(entry.request.error()) && stage.with_refused) {
@@ -323,7 +327,7 @@ std::vector<Finalist> time_finalists(const FinalStage& stage,
   if (reference) {
     auto request =
         stage.builder.for_program(reference->program, stage.random.bits(), Stage::kFinal);
-    add(std::move(*reference), std::move(request));
+    add(std::move(*reference), std::move(request), true);
     // After the best, which it is compared with: the time may not be enough for all.
     if (entries.size() > 2) std::rotate(entries.begin() + 1, entries.end() - 1, entries.end());
   }

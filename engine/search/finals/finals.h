@@ -36,7 +36,7 @@ struct FinalStage {
   /// Of the time for all of it [s]; not above 0: it is over. What is not timed by then is stored as
   /// timed out, with that reason. Empty: there is no limit.
   std::function<double()> left_s;
-  /// And then, while none has a result [s].
+  /// And then, while none but the reference has passed [s].
   double for_the_first_s = 0;
   /// Once the best and the reference are timed: does nobody wait for the others? Empty: all do.
   std::function<bool()> enough;

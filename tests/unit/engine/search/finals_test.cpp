@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "candidates/task_reader.h"
 #include "engine/rewriting/local_rewriting.h"
 #include "engine/search/target/workers.h"
@@ -43,6 +47,48 @@ TEST(Finals, WhatCannotBeMadeIsStoredAsRefusedWhereThatIsWanted) {
   EXPECT_EQ(evaluations[0].verdict, Verdict::kRefused);
   EXPECT_TRUE(evaluations[0].final_stage);
   EXPECT_FALSE(evaluations[0].detail.empty());
+}
+
+/// How many finalists pass where the time is over after half a second, the reference has its result
+/// at once and the finalist after a second.
+std::size_t passed_in_time(double for_the_first_s) {
+  const Task task = *parse_task(test::kScaleTask, "scale.cu");
+  LocalRewriting rewriting;
+  test::FakeEvaluator evaluator;
+  evaluator.lie_ = [&](const EvaluationRequest& request, Evaluation& evaluation) {
+    evaluation.verdict = Verdict::kOk;
+    if (request.timed.candidate.defines != request.timed.reference.defines)
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+  };
+  LocalTarget local(*DeviceSpec::parse("emu:sm_90"), evaluator, 2);
+  const Target target = local.target();
+  auto builder = *RequestBuilder::make(rewriting, task, target_limits("sm_90"), {}, {});
+  Random random(1);
+  std::uint64_t next_id = 0;
+  FinalStage stage{target, rewriting, *builder, random, next_id};
+  stage.report = [] {};
+  stage.given_up = [] { return false; };
+  stage.store = [](CandidateRecord&, const Evaluation&) {};
+  stage.warn = [](const std::string&) {};
+  stage.for_the_first_s = for_the_first_s;
+  using Clock = std::chrono::steady_clock;
+  stage.left_s = [begin = Clock::now()] {
+    return 0.5 - std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  CandidateRecord reference;
+  reference.program_hash = std::string(32, 'b');
+  reference.program = task.reference;
+  CandidateRecord finalist = reference;
+  finalist.program_hash = std::string(32, 'a');
+  finalist.recipe = {{"tunables", 1, "program", {{"BLOCK", 64}}, MathLevel::kExact}};
+  const auto ranked = time_finalists(stage, {finalist}, reference, 5);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(ranked, [](const Finalist& f) { return !f.candidate.recipe.empty(); }));
+}
+
+TEST(Finals, TheReferencesOwnTimeIsNoReasonToWaitNoLonger) {
+  EXPECT_EQ(passed_in_time(0), 0U);
+  EXPECT_EQ(passed_in_time(20), 1U);
 }
 
 }  // namespace
