@@ -81,7 +81,7 @@ struct Evaluation {
   bool outpaced = false;     ///< see EvaluationRequest::measure_first: not checked further
   int expected_checked = 0;  ///< of an admission: check sizes with CheckCase::expected
   std::string expected_differs;  ///< the first place that is not as expected; else empty
-  bool screened = false;  ///< not measured: modelled above EvaluationRequest::screen_above_us
+  bool screened = false;         ///< not measured: the time model takes it to be too slow
   /// Equal where machine code, launches and buffers at the timed size are, and what the answers are
   /// held to: then times are equal, too. Empty: not known.
   std::string timing_key;

@@ -341,13 +341,20 @@ void EvaluatorImpl::set_measured(Evaluation& evaluation, const protocol::Measure
   set_roof(m, request, reference_key, to_first);
 }
 
-std::set<std::string> EvaluatorImpl::sampled_reads(const Case& timed) {
+std::string EvaluatorImpl::slow_runs_key(const std::string& reference_key,
+                                         const EvaluationRequest& request) {
+  return fmt::format("{} {} {} {}", reference_key, to_string(request.math), request.tolerance.rtol,
+                     request.tolerance.atol);
+}
+
+std::set<std::string> EvaluatorImpl::sampled_reads(const Case& timed,
+                                                   const std::string& slow_runs_key) {
   protocol::EmulateRequest request;
   request.arch = info_.arch;
   request.timed = Case{.reference = timed.reference, .seed = timed.seed};
   const auto reply = emulate(request, nullptr, kSampledReads_s);
   if (!reply || reply->verdict != Verdict::kOk) return {};
-  slow_runs_.learn(timed.reference.key, timed.reference.key, reply->time_us, 0);
+  slow_runs_.learn(slow_runs_key, timed.reference.key, reply->time_us, 0);
   return reply->read_whole;
 }
 
@@ -515,8 +522,10 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     measure.timeout_s = options_.device_timeout_s;
     std::shared_future<std::set<std::string>> reads;  // while the GPU works
     if (!read_whole.empty())
-      reads =
-          std::async(std::launch::async, [this, timed_case] { return sampled_reads(timed_case); });
+      reads = std::async(std::launch::async,
+                         [this, timed_case, key = slow_runs_key(timed->key, request)] {
+                           return sampled_reads(timed_case, key);
+                         });
     const auto reply = gpu_->admit(measure, 60 + 4 * options_.device_timeout_s);
     if (!reply) return std::unexpected(reply.error());
     if (reply->verdict != Verdict::kOk)
@@ -526,7 +535,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     m.time_us = m.reference_time_us = reply->time_us;
     m.speedup = m.ci95_low = m.ci95_high = 1;
     m.samples_us = m.reference_samples_us = reply->samples_us;
-    slow_runs_.learn(timed->key, timed->key, 0, m.time_us);
+    slow_runs_.learn(slow_runs_key(timed->key, request), timed->key, 0, m.time_us);
     if (!reads.valid()) {
       set_floor(request, timed->key, read_whole, m.time_us);
     } else {

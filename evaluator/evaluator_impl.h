@@ -110,7 +110,8 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<void> check_memory(const ConcreteProgram& reference) const;
   /// On a GPU: the inputs that the reference reads whole at the timed size, by the blocks that the
   /// emulator can run of it in a short time; empty where that says nothing.
-  [[nodiscard]] std::set<std::string> sampled_reads(const protocol::Case& timed);
+  [[nodiscard]] std::set<std::string> sampled_reads(const protocol::Case& timed,
+                                                    const std::string& slow_runs_key);
   /// What no program for this task can be faster than. Known once it was admitted.
   void set_floor(const EvaluationRequest& request, const std::string& reference_key,
                  const std::set<std::string>& read_whole, double reference_us);
@@ -136,6 +137,9 @@ class EvaluatorImpl final : public Evaluator {
   void set_roof(Measurement& measurement, const EvaluationRequest& request,
                 const std::string& reference_key, double to_first = 1);
 
+  /// Whose times compare with a candidate's: programs of one reference that may do the same.
+  [[nodiscard]] static std::string slow_runs_key(const std::string& reference_key,
+                                                 const EvaluationRequest& request);
   /// False where asking the time model takes more than measuring, as it went until now. Otherwise
   /// end_screening() follows, with what it took.
   /// `dear`: what is modelled holds the GPU for long, so that more at once are tried.

@@ -38,6 +38,11 @@ constexpr double kRacesAtTimed_s = 15;
 
 bool uses_atomics(const Runnable& program) { return check::uses_atomics(program.compiled.ptx); }
 
+/// A path in it may be no UTF-8.
+std::string text_of(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 /// Evaluation::code_hash.
 std::string code_hash_of(const Runnable& runnable) {
   nlohmann::json launches = nlohmann::json(runnable.program).at("launches");
@@ -45,8 +50,17 @@ std::string code_hash_of(const Runnable& runnable) {
     const CompiledKernel* kernel = runnable.compiled.find(runnable.program.launches[i].kernel);
     if (kernel == nullptr || kernel->code_hash.empty()) return "";
     launches[i]["kernel"] = kernel->code_hash;
+    launches[i]["registers"] = kernel->resources.registers;
   }
-  return content_hash(launches.dump());
+  // Which blocks are clusters is not in the code.
+  std::string clusters;
+  (void)check::any_statement(runnable.compiled.ptx, [&](std::string_view statement) {
+    for (const std::string_view directive : {".reqnctapercluster", ".explicitcluster"})
+      if (statement.starts_with(directive)) clusters += std::string(statement) + "\n";
+    return false;
+  });
+  launches.push_back(clusters);
+  return content_hash(text_of(launches));
 }
 
 /// Evaluation::timing_key.
@@ -55,7 +69,7 @@ std::string timing_key_of(const std::string& code_hash, const EvaluationRequest&
   if (code_hash.empty()) return "";
   const nlohmann::json parts = {code_hash, nlohmann::json(candidate.program).at("buffers"),
                                 to_string(request.claims), request.by_rules};
-  return content_hash(parts.dump());
+  return content_hash(text_of(parts));
 }
 
 bool says_nothing(const EmulateReply& reply, std::size_t check) {
@@ -145,6 +159,12 @@ class EvaluatorImpl::Gates {
   /// On a GPU, of a program of unknown origin: what is written at the timed size the GPU compares;
   /// that blocks or warps may meet there, where its order hides it, the emulator sees.
   Result<bool> look_for_races(protocol::EmulateRequest request);
+  [[nodiscard]] std::string task_key() const {
+    return EvaluatorImpl::slow_runs_key(timed_.reference.key, request_);
+  }
+  void learn_of_slow_runs(double measured_us) {
+    e_.slow_runs_.learn(task_key(), timed_.candidate->key, evaluation_.modelled_us, measured_us);
+  }
   /// Which made-up checks say something, by the reference alone.
   Result<EmulateReply> try_reference(protocol::EmulateRequest request);
 
@@ -405,13 +425,22 @@ Result<bool> EvaluatorImpl::Gates::look_for_races(protocol::EmulateRequest reque
   // together go on.
   request.by_rules = !check::exchanges_words(timed_.candidate->compiled.ptx);
   const StopWatch checking(evaluation_.gates.check);
-  const auto reply =
-      e_.emulate(request, own_ ? &own_->emulators.front() : nullptr, kRacesAtTimed_s);
-  if (!reply) return std::unexpected(reply.error());
+  const auto look = [&] {
+    return e_.emulate(request, own_ ? &own_->emulators.front() : nullptr, kRacesAtTimed_s);
+  };
   // Wrong in another order, or with fewer bits than f32 has: neither does a GPU show.
-  const bool found = reply->verdict == Verdict::kRace || reply->verdict == Verdict::kFault ||
-                     reply->verdict == Verdict::kWrongResult;
-  if (reply->reference_failed || !found) return true;
+  const auto is_found = [](const EmulateReply& reply) {
+    return !reply.reference_failed &&
+           (reply.verdict == Verdict::kRace || reply.verdict == Verdict::kFault ||
+            reply.verdict == Verdict::kWrongResult);
+  };
+  auto reply = look();
+  if (reply && !request.by_rules && reply->verdict != Verdict::kOk && !is_found(*reply)) {
+    request.by_rules = true;  // all of it took too long
+    reply = look();
+  }
+  if (!reply) return std::unexpected(reply.error());
+  if (!is_found(*reply)) return true;
   return stop_at(verdict_of(reply->verdict, reply->detail));
 }
 
@@ -476,11 +505,11 @@ Result<bool> EvaluatorImpl::Gates::measure() {
                             (measure.final_stage ? kFinalRuns * reference_s : 0);
   if (place_) place_->wait();
   const double before_s = evaluation_.gates.measure;
-  const std::string& reference_key = timed_.reference.key;
   // While it waited something may have been found that it cannot beat.
   const auto wanted = [&] {
     return measure.final_stage || evaluation_.modelled_us <= 0 ||
-           !e_.slow_runs_.is_hopeless(reference_key, evaluation_.modelled_us);
+           evaluation_.measurement.time_us > 0 ||
+           !e_.slow_runs_.is_hopeless(task_key(), evaluation_.modelled_us);
   };
   const auto measured =
       e_.gpu_->measure(measure, request_.order, deadline_s, &evaluation_.gates, wanted);
@@ -499,9 +528,7 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   evaluation_.max_rel_error = std::max(evaluation_.max_rel_error, reply->max_rel_error);
   same_bits_ = same_bits_ && reply->same_bits;
   if (reply->verdict != Verdict::kOk) return false;
-  if (!measure.final_stage)
-    e_.slow_runs_.learn(reference_key, timed_.candidate->key, evaluation_.modelled_us,
-                        reply->time_us);
+  if (!measure.final_stage && request_.by_rules) learn_of_slow_runs(reply->time_us);
   for (const std::string& line : reply->said)
     evaluation_.note += (evaluation_.note.empty() ? "" : "; ") + line;
   to_first_ = measured->to_first;
@@ -547,6 +574,11 @@ Result<Evaluation> EvaluatorImpl::Gates::run() {
   if (!go) return std::unexpected(go.error());
   if (*go && !evaluation_.timed_before)
     e_.raise_alarm(evaluation_, request_, timed_.reference.key, to_first_);
+  // Of a program of unknown origin only what has passed everything says how fast others must be.
+  const bool timed = *go && evaluation_.verdict == Verdict::kOk && !evaluation_.screened &&
+                     !evaluation_.outpaced && !evaluation_.timed_before;
+  if (timed && e_.gpu_ && request_.stage == Stage::kQuick)
+    learn_of_slow_runs(evaluation_.measurement.time_us);
   if (evaluation_.verdict == Verdict::kWrongResult && request_.math == MathLevel::kExact)
     evaluation_.detail += "; under math 'exact' floats must be the same to the bit";
   evaluation_.math = held_to();

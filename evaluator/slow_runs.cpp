@@ -11,25 +11,25 @@ namespace {
 /// Times the fastest. The model ranks programs of one task well, but some it takes to be two or
 /// three times slower than they are.
 constexpr double kFar = 4;
-/// Of one reference, and of references.
-constexpr std::size_t kMostRuns = 256, kMostReferences = 64;
+/// Of one task, and of tasks.
+constexpr std::size_t kMostRuns = 256, kMostTasks = 64;
 
 }  // namespace
 
-void SlowRuns::learn(const std::string& reference_key, const std::string& key, double modelled_us,
+void SlowRuns::learn(const std::string& task_key, const std::string& key, double modelled_us,
                      double measured_us) {
   const std::lock_guard lock(mutex_);
-  if (runs_.size() >= kMostReferences && !runs_.contains(reference_key)) runs_.clear();
-  auto& runs = runs_[reference_key];
+  if (runs_.size() >= kMostTasks && !runs_.contains(task_key)) runs_.clear();
+  auto& runs = runs_[task_key];
   if (runs.size() >= kMostRuns && !runs.contains(key)) return;
   Run& run = runs[key];
   if (modelled_us > 0) run.modelled_us = modelled_us;
   if (measured_us > 0) run.measured_us = measured_us;
 }
 
-bool SlowRuns::is_hopeless(const std::string& reference_key, double modelled_us) const {
+bool SlowRuns::is_hopeless(const std::string& task_key, double modelled_us) const {
   const std::lock_guard lock(mutex_);
-  const auto runs = runs_.find(reference_key);
+  const auto runs = runs_.find(task_key);
   if (runs == runs_.end()) return false;
   double fastest_us = 0;
   std::vector<double> ratios;

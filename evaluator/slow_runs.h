@@ -14,21 +14,21 @@ class SlowRuns {
   /// A program that takes longer is one of these [us].
   static constexpr double kSlow_us = 50e3;
 
-  /// What the time model said of a program of this reference, and what it took [us]; 0: not known,
-  /// it may be told later. The reference is a program, too, with its own key.
-  void learn(const std::string& reference_key, const std::string& key, double modelled_us,
+  /// What the time model said of a program of this task, and what it took [us]; 0: not known, it
+  /// may be told later. The reference is such a program, too.
+  void learn(const std::string& task_key, const std::string& key, double modelled_us,
              double measured_us);
 
   /// Would it be slow, and much slower than the fastest that was measured, if the model errs as it
   /// did with the others? False where nothing was both modelled and measured.
-  [[nodiscard]] bool is_hopeless(const std::string& reference_key, double modelled_us) const;
+  [[nodiscard]] bool is_hopeless(const std::string& task_key, double modelled_us) const;
 
  private:
   struct Run {
     double modelled_us = 0, measured_us = 0;
   };
   mutable std::mutex mutex_;
-  std::map<std::string, std::map<std::string, Run>> runs_;  ///< by keys: reference's, program's
+  std::map<std::string, std::map<std::string, Run>> runs_;  ///< by keys: task's, program's
 };
 
 }  // namespace hone

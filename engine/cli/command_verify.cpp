@@ -36,8 +36,8 @@ Result<Sent> open_sent(const RedisOptions& redis) {
   if (!broker) {
     return fail(
         broker.error().code,
-        fmt::format("the task reads inputs that were sent to a service, of which --redis is "
-                    "the server: {}",
+        fmt::format("the task reads inputs that were sent to a service; name its Redis server with "
+                    "--redis: {}",
                     broker.error().message));
   }
   Sent sent{.folder = InputCache::default_folder(), .broker = std::move(*broker)};

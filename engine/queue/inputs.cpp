@@ -137,8 +137,8 @@ Result<void> Inputs::get(const std::string& sha256, const Write& write) {
   }
   if (*state == State::kDamaged) {
     return invalid(
-        fmt::format("what the server has under the SHA-256 {} are other bytes; submit "
-                    "the job again, which sends the right ones",
+        fmt::format("under the SHA-256 {} are other bytes on the server; submit the job again, "
+                    "which sends the right ones",
                     sha256));
   }
   return {};

@@ -43,10 +43,14 @@ bool uses_atomics(std::string_view ptx) {
 
 bool exchanges_words(std::string_view ptx) {
   return uses_atomics(ptx) || any_statement(ptx, [](std::string_view statement) {
-           for (const std::string_view opcode : {"ld.volatile", "ld.relaxed", "ld.acquire",
-                                                 "st.volatile", "st.relaxed", "st.release"})
+           for (const std::string_view opcode :
+                {"ld.volatile", "ld.relaxed", "ld.acquire", "ld.mmio", "st.volatile", "st.relaxed",
+                 "st.release", "st.mmio", "st.async", "membar.", "fence.sc", "fence.acq_rel",
+                 "barrier.cluster"})
              if (statement.starts_with(opcode)) return true;
-           return false;
+           const std::string_view opcode = statement.substr(0, statement.find_first_of(" \t"));
+           return (opcode.starts_with("ld.") && opcode.find(".cv") != opcode.npos) ||
+                  (opcode.starts_with("st.") && opcode.find(".wt") != opcode.npos);
          });
 }
 

@@ -14,8 +14,8 @@ namespace hone::check {
 /// time. Looks at the opcodes of statements, also of inline assembly; "ld.shared" is none.
 [[nodiscard]] bool uses_atomics(std::string_view ptx);
 
-/// Does it hold an atomic, or a volatile or ordered access: may threads tell one another something
-/// in memory while they run?
+/// Does it hold an atomic, a fence, or a volatile, ordered or uncached access: may threads tell one
+/// another something in memory while they run?
 [[nodiscard]] bool exchanges_words(std::string_view ptx);
 
 }  // namespace hone::check

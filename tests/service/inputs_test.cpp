@@ -290,6 +290,7 @@ TEST_F(SentInputs, StayOnAWorkersDisk) {
   EXPECT_EQ(known.status, 0) << known.err;
   EXPECT_TRUE(known.err.contains("sent 1 input")) << known.err;
   const std::string log = service.worker.log();
+  ASSERT_NE(log.find("event=input_fetched"), log.npos) << log;
   EXPECT_EQ(log.find("event=input_fetched"), log.rfind("event=input_fetched")) << log;
 }
 

@@ -31,8 +31,8 @@ struct ReductionStage {
   std::uint64_t& next_id;  ///< of work in the target's queue
   std::uint64_t seed = 0;  ///< of every evaluation, so that their times compare
   bool modelled = false;   ///< then a time repeats exactly: nothing is lost for a step
-  /// Of a slow reference's programs those are not measured that the time model takes to be far
-  /// slower than what was measured: one without a step that replaces a launch, say.
+  /// With a slow reference: do not measure programs that the time model takes to be far slower than
+  /// the fastest, as without a step that replaces a launch.
   bool prescreen = false;
   /// Ends it early; what was not reduced by then stays as it is.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();

@@ -38,7 +38,7 @@ void TimedCodes::complete(Evaluation& evaluation, const Journal& journal) const 
   evaluation.measurement = first.measurement;
   evaluation.max_rel_error = std::max(evaluation.max_rel_error, first.max_rel_error);
   evaluation.reference_error = std::max(evaluation.reference_error, first.reference_error);
-  // Of a first one that has a note, say that it was not compared at the timed size.
+  // The first one's note counts for this one, too: that it was not compared at the timed size, say.
   for (const std::string& text :
        {first.note, fmt::format("timed as candidate {}, whose machine code is the same",
                                 journal.id_of(first.candidate))})

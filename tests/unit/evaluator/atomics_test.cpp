@@ -25,6 +25,9 @@ TEST(Atomics, SoAreAccessesThatOtherThreadsMaySee) {
   EXPECT_TRUE(exchanges_words("@%p1 red.global.add.f32 [%rd1], %f2;"));
   EXPECT_TRUE(exchanges_words("\tld.volatile.global.u32 %r1, [%rd1];"));
   EXPECT_TRUE(exchanges_words("@%p2 st.release.gpu.u32 [%rd1], %r1;"));
+  EXPECT_TRUE(exchanges_words("ld.global.cv.u32 %r1, [%rd1];"));
+  EXPECT_TRUE(exchanges_words("membar.gl;"));
+  EXPECT_FALSE(exchanges_words("fence.proxy.async; fence.mbarrier_init.release.cluster;"));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ std::vector<Evaluation> stored(bool with_refused) {
   CandidateRecord finalist;
   finalist.program_hash = std::string(32, 'a');
   finalist.program = task.reference;
-  finalist.recipe = {{"tunables", 1, "program", {{"BLOCK", 33}}, MathLevel::kExact}};
+  finalist.recipe = {{"tunables", 1, "task", {{"BLOCK", 33}}, MathLevel::kExact}};
   EXPECT_TRUE(time_finalists(stage, {finalist}, std::nullopt, 5).empty());
   EXPECT_EQ(evaluator.calls_, 0);
   return evaluations;
@@ -69,7 +69,7 @@ std::size_t passed_in_time(double for_the_first_s) {
   stage.report = [] {};
   stage.given_up = [] { return false; };
   stage.store = [](CandidateRecord&, const Evaluation&) {};
-  stage.warn = [](const std::string&) {};
+  stage.warn = [](const std::string& warning) { ADD_FAILURE() << warning; };
   stage.for_the_first_s = for_the_first_s;
   using Clock = std::chrono::steady_clock;
   stage.left_s = [begin = Clock::now()] {
@@ -80,13 +80,15 @@ std::size_t passed_in_time(double for_the_first_s) {
   reference.program = task.reference;
   CandidateRecord finalist = reference;
   finalist.program_hash = std::string(32, 'a');
-  finalist.recipe = {{"tunables", 1, "program", {{"BLOCK", 64}}, MathLevel::kExact}};
+  finalist.recipe = {{"tunables", 1, "task", {{"BLOCK", 64}, {"ITEMS", 1}}, MathLevel::kExact}};
+  finalist.program.defines["BLOCK"] = "64";
+  finalist.program.defines["ITEMS"] = "1";
   const auto ranked = time_finalists(stage, {finalist}, reference, 5);
   return static_cast<std::size_t>(
       std::ranges::count_if(ranked, [](const Finalist& f) { return !f.candidate.recipe.empty(); }));
 }
 
-TEST(Finals, TheReferencesOwnTimeIsNoReasonToWaitNoLonger) {
+TEST(Finals, WaitForAFinalistAfterTheReferenceHasItsTime) {
   EXPECT_EQ(passed_in_time(0), 0U);
   EXPECT_EQ(passed_in_time(20), 1U);
 }
