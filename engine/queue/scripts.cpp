@@ -67,7 +67,9 @@ return 1
 
 const RedisScript kInputWhole(R"lua(
 if redis.call('HEXISTS', KEYS[1], 'whole') == 0 then
-  if redis.call('HLEN', KEYS[1]) ~= ARGV[1] + 1 then return 0 end
+  for i = 0, ARGV[1] - 1 do
+    if redis.call('HEXISTS', KEYS[1], tostring(i)) == 0 then return 0 end
+  end
   redis.call('HSET', KEYS[1], 'whole', '1')
 end
 redis.call('EXPIRE', KEYS[1], ARGV[2])

@@ -25,6 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Times what a fetch took that brought other bytes: so long nobody tries again.
+constexpr int kPauses = 5;
 constexpr auto kLeftBehind = std::chrono::hours(1);  // by a worker that died while it fetched
 constexpr std::string_view kUnfinished = "unfinished-";
 
@@ -143,6 +145,11 @@ Result<std::shared_ptr<const InputCache::Use>> InputCache::use(const std::string
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !at_work_.contains(sha256); });
   if (auto known = in_use_[sha256].lock()) return known;
+  const auto begin = Clock::now();
+  if (const auto known = damaged_.find(sha256); known != damaged_.end()) {
+    if (begin < known->second.second) return std::unexpected(known->second.first);
+    damaged_.erase(known);
+  }
   at_work_.insert(sha256);
   lock.unlock();
   Result<std::shared_ptr<const Use>> result = fail(ErrorCode::kInfrastructure, "no memory left");
@@ -164,6 +171,13 @@ Result<std::shared_ptr<const InputCache::Use>> InputCache::use(const std::string
   at_work_.erase(sha256);
   std::erase_if(in_use_, [](const auto& item) { return item.second.expired(); });
   if (result) in_use_[sha256] = *result;
+  // Whoever needs it next would load all of it again, to find the same.
+  if (!result && result.error().code == ErrorCode::kInvalidInput) {
+    const auto now = Clock::now();
+    std::erase_if(damaged_, [&](const auto& item) { return item.second.second < now; });
+    damaged_.insert_or_assign(
+        sha256, std::pair(result.error(), now + input_cache::kPauses * (now - begin)));
+  }
   changed_.notify_all();
   return result;
 }
@@ -205,10 +219,11 @@ Result<void> InputCache::fetch(const std::string& sha256) {
                 fmt::format("an input cannot be kept on this worker: {}", std::strerror(errno)));
   }
   if (geteuid() == 0 && fchown(file, 0, kNobody) == 0) (void)fchmod(file, 0640);
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0, reserved = 0;
   auto done = inputs_.get(sha256, [&](std::string_view piece, std::int64_t all) -> Result<void> {
     if (bytes == 0) {
       if (auto room = make_room(all); !room) return room;
+      reserved = all;
     }
     bytes += std::ssize(piece);
     return write_all(file, piece);
@@ -219,6 +234,10 @@ Result<void> InputCache::fetch(const std::string& sha256) {
   }
   std::error_code code;
   if (done) fs::rename(unfinished, options_.folder / sha256, code);
+  {
+    const std::lock_guard lock(room_);
+    reserved_ -= reserved;
+  }
   if (done && code) {
     done = fail(ErrorCode::kEnvironment,
                 fmt::format("an input cannot be kept on this worker: {}", code.message()));
@@ -249,7 +268,7 @@ Result<void> InputCache::make_room(std::int64_t bytes) {
     fs::path path;
   };
   std::vector<Entry> entries;
-  std::int64_t total = 0;
+  std::int64_t total = reserved_;
   std::error_code code;
   const auto now = fs::file_time_type::clock::now();
   for (auto it = fs::directory_iterator(options_.folder, code);
@@ -260,7 +279,13 @@ Result<void> InputCache::make_room(std::int64_t bytes) {
     const auto size = gone ? 0 : it->file_size(gone);
     if (gone) continue;
     if (it->path().filename().string().starts_with(kUnfinished)) {
-      if (now - used > kLeftBehind) fs::remove(it->path(), gone);
+      const bool own =
+          it->path().filename().string().starts_with(fmt::format("{}{}-", kUnfinished, getpid()));
+      if (now - used > kLeftBehind) {
+        fs::remove(it->path(), gone);
+      } else if (!own) {
+        total += static_cast<std::int64_t>(size);
+      }
       continue;
     }
     entries.push_back({used, static_cast<std::int64_t>(size), it->path()});
@@ -271,7 +296,10 @@ Result<void> InputCache::make_room(std::int64_t bytes) {
     if (total + bytes <= options_.most_bytes) break;
     if (remove_unused(entry.path)) total -= entry.bytes;
   }
-  if (total + bytes <= options_.most_bytes) return {};
+  if (total + bytes <= options_.most_bytes) {
+    reserved_ += bytes;
+    return {};
+  }
   return fail(ErrorCode::kEnvironment,
               fmt::format("an input of {} does not fit beside {} in use: this worker keeps {} at "
                           "most, see its --input-cache",

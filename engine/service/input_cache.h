@@ -3,6 +3,7 @@
 // of a user may share a folder.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/queue/inputs.h"
@@ -59,19 +61,25 @@ class InputCache {
   [[nodiscard]] static bool make_folder(const std::filesystem::path& folder);
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   [[nodiscard]] std::shared_ptr<const Use> open(const std::string& sha256);
   [[nodiscard]] Result<void> fetch(const std::string& sha256);
+  /// And reserves it.
   [[nodiscard]] Result<void> make_room(std::int64_t bytes);
 
   queue::Inputs inputs_;
   const InputCacheOptions options_;
   const Log log_;
-  std::mutex mutex_;  ///< of the next three
+  std::mutex mutex_;  ///< of the next four
   std::condition_variable changed_;
   std::set<std::string> at_work_;  ///< hashes that a thread opens or fetches
   std::set<std::string> good_;     ///< hashes of files that this process has compared
   std::map<std::string, std::weak_ptr<const Use>> in_use_;
-  std::mutex room_;  ///< one makes room at a time
+  /// Inputs that were damaged on the server, and until when nobody asks for them again.
+  std::map<std::string, std::pair<Error, Clock::time_point>> damaged_;
+  std::mutex room_;            ///< one makes room at a time
+  std::int64_t reserved_ = 0;  ///< of `room_`: bytes of what is being fetched
 };
 
 /// An evaluator of requests that name inputs by hash.

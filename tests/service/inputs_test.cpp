@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -144,7 +145,7 @@ TEST_F(SentInputs, ThatSomebodyChangedFailTheJobAndAreSentAgain) {
   const auto watched = watch(job);
   EXPECT_NE(watched.status, 0) << watched.out << watched.err;
   const std::string said = watched.out + watched.err;
-  EXPECT_TRUE(said.contains("'place' of places.bin: what the server has under the SHA-256 " +
+  EXPECT_TRUE(said.contains("'place' of places.bin: under the SHA-256 " +
                             key.substr(key.rfind(':') + 1) + " are other bytes"))
       << said << service.log();
   EXPECT_TRUE(service.coordinator.log().contains("event=input_unusable")) << service.log();
@@ -413,6 +414,46 @@ TEST_F(InputCopies, ThatAreDamagedAreFetchedAnew) {
   ASSERT_TRUE(mended) << mended.error().message;
   EXPECT_EQ(std::filesystem::file_size((*mended)->path()), 400'000U);
   EXPECT_EQ(fetched_, 2);
+}
+
+/// To load them takes a second, and each of a job's evaluations would.
+TEST_F(InputCopies, ThatAreDamagedOnTheServerAreNotFetchedAgainAtOnce) {
+  constexpr std::int64_t kBytes = 60 << 20;
+  const std::string bad = send('b', kBytes);
+  EXPECT_EQ(number({"HSET", "hone:input:" + bad, "59", std::string(1 << 20, 'x')}), 0);
+  InputCache copies(*broker_, {folder_.file(""), 4 * kBytes}, [](const LogEvent&) {});
+  const auto first = copies.use(bad);
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().code, ErrorCode::kInvalidInput);
+  EXPECT_EQ(number({"DEL", "hone:input:" + bad}), 1);
+  const auto second = copies.use(bad);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().message, first.error().message) << "the server was asked again";
+}
+
+TEST_F(InputCopies, ThatAreFetchedAtTheSameTimeHaveRoomForAll) {
+  constexpr std::int64_t kBytes = 60 << 20;
+  const std::string names[] = {send('a', kBytes), send('b', kBytes)};
+  InputCache copies(*broker_, {folder_.file(""), kBytes + (kBytes >> 1)}, [](const LogEvent&) {});
+  std::vector<std::future<Result<std::shared_ptr<const InputCache::Use>>>> uses;
+  for (const std::string& name : names)
+    uses.push_back(std::async(std::launch::async, [&copies, &name] { return copies.use(name); }));
+  const auto a = uses[0].get(), b = uses[1].get();
+  EXPECT_NE(a.has_value(), b.has_value());
+}
+
+/// What a submitter that lies wrote beside the pieces does not keep the right ones away.
+TEST_F(InputCopies, AreWholeWithMoreFieldsThanPieces) {
+  Sha256 hash;
+  hash.add("right");
+  const queue::Input input{hash.hex(), 5};
+  EXPECT_EQ(number({"HSET", "hone:input:" + input.sha256, "bytes", "9", "7", "x"}), 2);
+  queue::Inputs inputs(*broker_);
+  ASSERT_TRUE(inputs.offer(std::vector{input}));
+  const auto put =
+      inputs.put(input, [](std::int64_t, std::int64_t) { return Result<std::string>("right"); });
+  EXPECT_TRUE(put) << put.error().message;
+  EXPECT_TRUE(inputs.check(input.sha256));
 }
 
 TEST_F(InputCopies, OfSeveralPiecesArriveWhole) {

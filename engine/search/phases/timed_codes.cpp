@@ -5,9 +5,16 @@
 #include <algorithm>
 
 namespace hone::search {
+namespace {
+
+/// One part of so many may be missing of the times that requests have.
+constexpr std::size_t kOld = 16;
+
+}  // namespace
 
 std::shared_ptr<const KnownTimes> TimedCodes::times() {
-  if (times_ == nullptr) {
+  // Each request in flight has one: not a new one for every code.
+  if (times_ == nullptr || firsts_.size() > times_->size() + times_->size() / kOld) {
     auto made = std::make_shared<KnownTimes>();
     for (const auto& [key, first] : firsts_) made->emplace(key, first.measurement.time_us);
     times_ = std::move(made);
@@ -28,7 +35,7 @@ void TimedCodes::learn(const Candidate& candidate) {
               .reference_error = evaluation.reference_error};
   first.candidate.task_hash = candidate.record.task_hash;
   first.candidate.program_hash = candidate.record.program_hash;
-  if (firsts_.emplace(evaluation.timing_key, std::move(first)).second) times_ = nullptr;
+  firsts_.emplace(evaluation.timing_key, std::move(first));
 }
 
 void TimedCodes::complete(Evaluation& evaluation, const Journal& journal) const {

@@ -31,7 +31,7 @@ class TimedCodes {
     double max_rel_error = 0, reference_error = 0;
   };
   std::unordered_map<std::string, First> firsts_;  ///< by Evaluation::timing_key
-  std::shared_ptr<const KnownTimes> times_;        ///< null: out of date
+  std::shared_ptr<const KnownTimes> times_;        ///< null: none yet
 };
 
 }  // namespace hone::search
