@@ -159,6 +159,28 @@ TEST_F(OnAFakeGpu, WhatIsSlowAndHopelessIsNotMeasured) {
   EXPECT_FALSE(evaluate(at_once).screened) << "nobody asked the model";
 }
 
+// It is measured before it is checked.
+TEST_F(OnAFakeGpu, AFastProgramThatIsWrongMakesNothingHopeless) {
+  const auto modelled_first = [](const std::string& kernel) {
+    auto r = request(kernel, "naive_takes65");
+    r.screen_above_us = std::numeric_limits<double>::infinity();
+    r.measure_first = true;
+    r.best_time_us = 65e3;
+    return r;
+  };
+  const auto admitted = evaluator_->admit(modelled_first("naive_takes65"));
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  auto wrong = modelled_first("scale_quick");
+  auto& source = wrong.checks[0].candidate.source;
+  source.replace(source.find("2.0f"), 4, "3.0f");
+  EXPECT_EQ(evaluate(wrong).verdict, Verdict::kWrongResult);
+  const auto slow = evaluate(modelled_first("naive_takes66"));
+  EXPECT_EQ(slow.verdict, Verdict::kOk) << slow.detail;
+  EXPECT_FALSE(slow.screened);
+  EXPECT_FALSE(evaluate(modelled_first("scale_quick")).screened);
+  EXPECT_TRUE(evaluate(modelled_first("naive_takes67")).screened);
+}
+
 TEST_F(OnAFakeGpu, MeasuredFirstWhatIsMuchSlowerIsNotCheckedFurther) {
   const auto wrong_when_small = [](const std::string& kernel) {
     auto r = request(kernel);
