@@ -17,19 +17,11 @@ import subprocess
 import sys
 import tempfile
 
+from searches import enlarged
+
 WITHIN = 1.02
 PROGRESS = re.compile(r"\[\s*([\d.]+) s\].*best ([\d.]+) (us|ms|s)\b")
 UNIT_US = {"us": 1, "ms": 1e3, "s": 1e6}
-
-
-def enlarged(text):
-    """The task's text with its largest size a tenth larger, as a multiple of what that size is a multiple of, up to 16."""
-    found = re.search(r'"sizes":\s*(\{[^}]*\})', text)
-    sizes = json.loads(found.group(1))
-    name = max(sizes, key=sizes.get)
-    step = next(step for step in (16, 8, 4, 2, 1) if sizes[name] % step == 0)
-    sizes[name] = max(sizes[name] + step, round(1.1 * sizes[name] / step) * step)
-    return text[:found.start(1)] + json.dumps(sizes) + text[found.end(1):]
 
 
 def search(options, task, seconds, database, *more):

@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
 """Which strategy finds the faster programs: each on every task of some folders, with the same budget and seeds.
 
-    tests/bench/strategies.py FOLDER... [--hone build/release/bin/hone] [--device emu:sm_90] [--budget 40]
-                              [--strategies evolve,random] [--seeds 1,2] [-o results.json]
+    tests/bench/strategies.py --gpus 4 --budget 20s --out strategies FOLDER... [--strategies evolve,random]
+                              [--seeds 1,2] [--shapes 12]
+    tests/bench/strategies.py --device emu:sm_90 --budget 40 --out strategies FOLDER...
 
 Prints, for each strategy, the geometric mean over tasks and seeds of its best time over the best that any strategy found
 with any seed (1 is the best there can be), and in how many runs it was within 2 % of that. On an emulated device with a
-number of evaluations as budget a run repeats exactly; times are modelled. Nothing known is used. Goes on where OUT ends.
+number of evaluations as budget a run repeats exactly; times are modelled. With `--shapes N`, N tasks are drawn from all.
+searches.py says with what a search begins; the same command again goes on with what is missing.
 """
 import argparse
-import json
 import math
-import pathlib
+import random
 import re
 import subprocess
 import sys
-import tempfile
+
+from searches import OVERHEAD_S, Node, Rows, add_options, tasks_in
 
 
 def strategies_of(hone):
@@ -25,52 +27,57 @@ def strategies_of(hone):
     return re.findall(r"[:;] (\w+): ", option)
 
 
-def best_us(options, task, strategy, seed):
-    with tempfile.TemporaryDirectory() as scratch:
-        out = pathlib.Path(scratch) / "result.json"
-        ended = subprocess.run(
-            [options.hone, "optimize", str(task), "--device", options.device, "--budget", options.budget, "--strategy",
-             strategy, "--seed", str(seed), "--no-known", "--finalists", "1", "--quiet", "--db", f"{scratch}/hone.db",
-             "--json", str(out)], text=True, capture_output=True, check=False)
-        if ended.returncode != 0:
-            sys.exit(f"{task} {strategy}: {ended.stderr.strip()}")
-        result = json.loads(out.read_text())
-        return (result.get("best") or {"time_us": result["reference"]["time_us"]})["time_us"]
+def summary(rows, strategies):
+    best = {}
+    for row in rows:
+        best[row["task"]] = min(best.get(row["task"], math.inf), row["time_us"])
+    for strategy in strategies:
+        ratios = [row["time_us"] / best[row["task"]] for row in rows if row["strategy"] == strategy]
+        if ratios:
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            near = sum(ratio <= 1.02 for ratio in ratios)
+            print(f"{strategy:10} {mean:.3f} of the best found, within 2 % of it in {near} of {len(ratios)} runs")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
     parser.add_argument("folders", nargs="+")
-    parser.add_argument("--hone", default="build/release/bin/hone")
-    parser.add_argument("--device", default="emu:sm_90")
-    parser.add_argument("--budget", default="40")
+    parser.add_argument("--device", help="an emulated one, in place of GPUs")
+    parser.add_argument("--budget", default="40", help="of each search: evaluations, or seconds such as 20s")
     parser.add_argument("--strategies", default="")
     parser.add_argument("--seeds", default="1")
-    parser.add_argument("-o", "--output", default="")
+    parser.add_argument("--shapes", type=int, help="so many tasks, drawn at random, in place of all")
     options = parser.parse_args()
     strategies = options.strategies.split(",") if options.strategies else strategies_of(options.hone)
-    tasks = sorted(path for folder in options.folders for path in pathlib.Path(folder).rglob("*.cu")
-                   if "/* hone" in path.read_text(errors="replace"))
-    known = pathlib.Path(options.output) if options.output else None
-    times = json.loads(known.read_text()) if known and known.exists() else {}
-    for task in tasks:
-        for seed in options.seeds.split(","):
-            for strategy in strategies:
-                key = f"{task} {seed} {strategy}"
-                if key not in times:
-                    times[key] = best_us(options, task, strategy, seed)
-                    if known:
-                        known.write_text(json.dumps(times, indent=1))
-            print(task.stem, seed, *(f"{s} {times[f'{task} {seed} {s}']:.2f} us" for s in strategies), flush=True)
-    best = {}
-    for key, time in times.items():
-        task = key.rsplit(" ", 2)[0]
-        best[task] = min(best.get(task, math.inf), time)
-    for strategy in strategies:
-        ratios = [time / best[key.rsplit(" ", 2)[0]] for key, time in times.items() if key.endswith(" " + strategy)]
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        near = sum(ratio <= 1.02 for ratio in ratios)
-        print(f"{strategy:10} {mean:.3f} of the best found, within 2 % of it in {near} of {len(ratios)} runs")
+    tasks = tasks_in(options.folders)
+    if options.shapes:
+        tasks = sorted(random.Random(1).sample(tasks, min(options.shapes, len(tasks))))
+    node = Node(options, options.device)
+    rows = Rows(node)
+    jobs = [(task, seed, strategy) for task in tasks for seed in options.seeds.split(",") for strategy in strategies]
+
+    def good():
+        return [row for row in rows.rows if row["status"] == 0]
+
+    def done():
+        return {(row["task"], row["seed"], row["strategy"]) for row in good()}
+
+    def work(job, gpu):
+        task, seed, strategy = job
+        row = node.search(task, gpu, options.budget, f"{task.stem}_{strategy}_{seed}", "--strategy", strategy, "--seed", seed)
+        return row | {"seed": seed, "strategy": strategy}
+
+    def tell(row):
+        rows.add(row, "task", "seed", "strategy")
+        said = f"{row['time_us']:10.2f} us" if row["status"] == 0 else f"ended with {row['status']}: see its log"
+        print(f"{row['task'][:44]:44} {row['strategy']:10} seed {row['seed']} {said}", flush=True)
+
+    known = done()
+    timed = float(options.budget[:-1]) + OVERHEAD_S if options.budget.endswith("s") else OVERHEAD_S
+    node.each([job for job in jobs if (job[0].stem, *job[1:]) not in known], timed, work, tell)
+    summary(good(), strategies)
+    sys.exit(0 if len(done() & {(job[0].stem, *job[1:]) for job in jobs}) == len(jobs) else 1)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,147 @@
+"""Searches of hone on the GPUs of this node, one on each at a time: what the scripts beside this file share.
+
+A search has an equal share of the processors, an empty compile cache, and a database that knows only what the GPU reaches at
+most, which is measured once, before; what is known is not used. Results lie in a folder, so that the same command again goes
+on with what is missing.
+"""
+import argparse
+import json
+import os
+import pathlib
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OVERHEAD_S = 6  # of a command beside its budget
+
+
+def seconds(text):
+    """"15s" as it is; an error for anything else."""
+    if not text.endswith("s") or not text[:-1].replace(".", "", 1).isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is not in seconds, such as 15s")
+    return text
+
+
+def add_options(parser):
+    parser.add_argument("--hone", default=str(ROOT / "build/release/bin/hone"))
+    parser.add_argument("--gpus", type=int, default=1, help="how many run at a time, from cuda:0 on")
+    parser.add_argument("--until", type=float, default=float("inf"), help="seconds from the start of this command")
+    parser.add_argument("--out", required=True, help="a folder")
+
+
+def tasks_in(arguments):
+    """The .cu files among `arguments` and in the folders among them; ends the program where there are none."""
+    found = []
+    for argument in map(pathlib.Path, arguments):
+        found += sorted(argument.rglob("*.cu")) if argument.is_dir() else [argument]
+    missing = [str(task) for task in found if not task.is_file()]
+    if missing or not found:
+        sys.exit(f"error: no such task: {', '.join(missing)}" if missing else "error: no .cu file there")
+    found = [task for task in found if "/* hone" in task.read_text(errors="replace")]
+    names = [task.stem for task in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        sys.exit(f"error: several tasks have the name {', '.join(twice)}: their results would be one file")
+    return found
+
+
+def enlarged(text):
+    """The task's text with its largest size a tenth larger, as a multiple of what that size is a multiple of, up to 16."""
+    found = re.search(r'"sizes":\s*(\{[^}]*\})', text)
+    sizes = json.loads(found.group(1))
+    name = max(sizes, key=sizes.get)
+    step = next(step for step in (16, 8, 4, 2, 1) if sizes[name] % step == 0)
+    sizes[name] = max(sizes[name] + step, round(1.1 * sizes[name] / step) * step)
+    return text[:found.start(1)] + json.dumps(sizes) + text[found.end(1):]
+
+
+class Node:
+    """The GPUs of this node, and the folder of results. With `emulated`, a name such as emu:sm_90, that device instead."""
+
+    def __init__(self, options, emulated=None):
+        self.hone, self.gpus, self.out = options.hone, options.gpus, pathlib.Path(options.out)
+        self.emulated = emulated
+        self.end = time.monotonic() + options.until
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.ceilings = self.out / "ceilings.db"
+        if not self.ceilings.exists():
+            new = self.out / "ceilings_new.db"
+            new.unlink(missing_ok=True)
+            status = self._run(ROOT / "baselines/matvec/matvec.cu", 0, "1", "ceilings", new, range(os.cpu_count()))
+            if status != 0:
+                sys.exit(f"error: measuring what the GPU reaches ended with {status}: see {self.out / 'ceilings.log'}")
+            new.rename(self.ceilings)
+
+    def _run(self, task, gpu, budget, name, database, cores, *more):
+        result = self.out / f"{name}.json"
+        result.unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory() as cache, open(self.out / f"{name}.log", "w") as log:
+            return subprocess.run(
+                ["taskset", "-c", ",".join(map(str, cores)), self.hone, "optimize", str(task), "--device",
+                 self.emulated or f"cuda:{gpu}", "--budget", budget, "--db", str(database), "--no-known", "--quiet", "--json", str(result), *more],
+                stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "XDG_CACHE_HOME": cache}).returncode
+
+    def search(self, task, gpu, budget, name, *more):
+        """One search. Its row: status (0, or what went wrong), wall seconds, and what OUT/NAME.json says of the best, which
+        is the reference where nothing faster was found."""
+        cores = sorted(os.sched_getaffinity(0))
+        share = max(1, len(cores) // self.gpus)
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory() as scratch:
+            database = pathlib.Path(scratch) / "hone.db"
+            shutil.copy(self.ceilings, database)
+            status = self._run(task, gpu, budget, name, database, cores[gpu * share:(gpu + 1) * share] or cores, *more)
+        row = {"task": pathlib.Path(task).stem, "gpu": gpu, "budget": budget, "status": status,
+               "wall_s": time.monotonic() - begin}
+        if status == 0:
+            try:
+                document = json.loads((self.out / f"{name}.json").read_text())
+                best = document.get("best") or {"time_us": document["reference"]["time_us"], "speedup": 1.0}
+                row |= {"time_us": best["time_us"], "speedup": best["speedup"], "search_s": document["pace"]["search_s"],
+                        "evaluated": document["pace"]["evaluated"]}
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                row["status"] = f"no result that can be read ({error})"
+        return row
+
+    def each(self, jobs, job_s, work, tell):
+        """`work(job, gpu)` for each of `jobs`, one at a time on each GPU; no job begins that would not end in time, where it
+        takes `job_s` seconds. `tell(what work returned)` is called by one thread at a time."""
+        waiting = queue.Queue()
+        for job in jobs:
+            waiting.put(job)
+        telling = threading.Lock()
+
+        def worker(gpu):
+            while time.monotonic() + job_s <= self.end:
+                try:
+                    job = waiting.get_nowait()
+                except queue.Empty:
+                    return
+                done = work(job, gpu)
+                with telling:
+                    tell(done)
+
+        threads = [threading.Thread(target=worker, args=(gpu,)) for gpu in range(self.gpus)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+class Rows:
+    """Rows of a table in OUT/rows.json, one for each key."""
+
+    def __init__(self, node):
+        self.file = node.out / "rows.json"
+        self.rows = json.loads(self.file.read_text()) if self.file.exists() else []
+
+    def add(self, row, *key):
+        """In place of one with the same values under `key`."""
+        self.rows = [other for other in self.rows if any(other[k] != row[k] for k in key)] + [row]
+        self.file.write_text(json.dumps(self.rows, indent=1) + "\n")
