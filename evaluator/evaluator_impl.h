@@ -166,7 +166,7 @@ class EvaluatorImpl final : public Evaluator {
   pool::RunnerPool emulators_;
   Seats final_checks_;  ///< that run at once, of all final stages: those of the first go first
   SlowRuns slow_runs_;
-  InOrder finals_;  ///< the best finalists are timed first, one a GPU, whoever is compiled first
+  InOrder finals_;  ///< the best finalists that are ready are timed first, one a GPU
 
   std::mutex mutex_;  ///< of what follows
   std::set<FinalRunners*> final_runners_;

@@ -35,6 +35,8 @@ constexpr double kDrift = 1.1;
 constexpr double kFinalRuns = 60;
 /// What looking for races at the timed size may take.
 constexpr double kRacesAtTimed_s = 15;
+/// A finalist that is ready waits so long for better ones that are not.
+constexpr std::chrono::seconds kPatience(2);
 
 bool uses_atomics(const Runnable& program) { return check::uses_atomics(program.compiled.ptx); }
 
@@ -503,7 +505,7 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   // The limits of four launches, of runs in double, and of all that a final stage runs.
   const double deadline_s = 60 + (measure.timed.precise ? 6 : 4) * e_.options_.device_timeout_s +
                             (measure.final_stage ? kFinalRuns * reference_s : 0);
-  if (place_) place_->wait();
+  if (place_) place_->wait(kPatience);
   const double before_s = evaluation_.gates.measure;
   // While it waited something may have been found that it cannot beat.
   const auto wanted = [&] {

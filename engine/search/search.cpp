@@ -17,18 +17,20 @@ namespace hone {
 namespace search {
 namespace {
 
-/// Of a budget in seconds: after this part of it sizes are chosen without asking.
+/// Of a budget in seconds: what surveys may take. Afterwards sizes are chosen without asking.
 constexpr double kMostForSurveys = 0.07;
 
-/// Surveys by the evaluator until `limit_s`, of which `spent_s` are over now; 0: always.
-CheckCosts::Ask ask_within(double limit_s, double spent_s, Evaluator& evaluator) {
-  const auto begin = Clock::now();
-  return
-      [=, &evaluator](const std::vector<ConcreteProgram>& programs) -> Result<std::vector<Survey>> {
-        if (limit_s > 0 && spent_s + seconds_since(begin) > limit_s)
-          return fail(ErrorCode::kInfrastructure, "there is no time for a survey");
-        return survey(evaluator, programs);
-      };
+/// Surveys by the evaluator, of `limit_s` together; 0: without a limit.
+CheckCosts::Ask ask_within(double limit_s, Evaluator& evaluator) {
+  return [=, spent_s = 0.0, &evaluator](
+             const std::vector<ConcreteProgram>& programs) mutable -> Result<std::vector<Survey>> {
+    if (limit_s > 0 && spent_s > limit_s)
+      return fail(ErrorCode::kInfrastructure, "there is no time for a survey");
+    const auto begin = Clock::now();
+    auto surveys = survey(evaluator, programs);
+    spent_s += seconds_since(begin);
+    return surveys;
+  };
 }
 
 Result<SearchOutcome> through_all_phases(SearchRun& run, CheckCosts::Ask ask) {
@@ -109,8 +111,7 @@ Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Eva
   if (!first) rest.spent_s += search::seconds_since(begin);
   search::SearchRun run(task, local.target(), rewriting, store, rest);
   const double surveys_s = search::kMostForSurveys * options.settings.budget.seconds;
-  auto outcome =
-      search::through_all_phases(run, search::ask_within(surveys_s, rest.spent_s, evaluator));
+  auto outcome = search::through_all_phases(run, search::ask_within(surveys_s, evaluator));
   if (outcome && !warning.empty()) outcome->warnings.push_back(std::move(warning));
   return outcome;
 }

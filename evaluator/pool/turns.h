@@ -1,10 +1,11 @@
 // Who goes next: in the order in which they came, one at a time or a few; or by number, a few.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -15,6 +16,7 @@ namespace hone {
 /// its places.
 class InOrder {
  public:
+  using Clock = std::chrono::steady_clock;
   explicit InOrder(std::size_t at_once = 1) : at_once_(at_once) {}
 
   /// Held by who joined; leaves when destroyed.
@@ -23,7 +25,7 @@ class InOrder {
     explicit Place(InOrder& order) : order_(order) {
       const std::lock_guard hold(order_.mutex_);
       number_ = order_.next_++;
-      order_.there_.insert(number_);
+      order_.there_.emplace(number_, Is::kComing);
     }
     ~Place() {
       const std::lock_guard hold(order_.mutex_);
@@ -33,13 +35,25 @@ class InOrder {
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
-    /// Returns when it is among the first.
-    void wait() const {
+    /// Returns when it is among the first. Who has waited for `patience` does not wait for those
+    /// who have not come yet.
+    void wait(Clock::duration patience = Clock::duration::max()) const {
       std::unique_lock hold(order_.mutex_);
-      order_.moved_.wait(hold, [&] {
-        const auto before = std::distance(order_.there_.begin(), order_.there_.find(number_));
-        return static_cast<std::size_t>(before) < order_.at_once_;
-      });
+      Is& mine = order_.there_.at(number_);
+      mine = Is::kWaiting;
+      const bool patient = patience == Clock::duration::max();
+      const auto until = patient ? Clock::time_point::max() : Clock::now() + patience;
+      for (;;) {
+        const bool waited = !patient && Clock::now() >= until;
+        if (order_.may_go(number_, waited)) break;
+        if (patient || waited) {
+          order_.moved_.wait(hold);
+        } else {
+          order_.moved_.wait_until(hold, until);
+        }
+      }
+      mine = Is::kThrough;
+      order_.moved_.notify_all();  // who comes later may have waited for this one to go first
     }
 
    private:
@@ -54,10 +68,24 @@ class InOrder {
   }
 
  private:
+  enum class Is : std::uint8_t { kComing, kWaiting, kThrough };
+
+  [[nodiscard]] bool may_go(std::uint64_t number, bool waited_enough) const {
+    std::size_t before = 0, through = 0;
+    bool others_wait = false;
+    for (const auto& [other, is] : there_) {
+      through += is == Is::kThrough ? 1U : 0U;
+      if (other >= number) continue;
+      before += is == Is::kThrough ? 0U : 1U;
+      others_wait = others_wait || is == Is::kWaiting;
+    }
+    return before + through < at_once_ || (waited_enough && !others_wait && through < at_once_);
+  }
+
   const std::size_t at_once_;
   std::mutex mutex_;  ///< of what follows
   std::condition_variable moved_;
-  std::set<std::uint64_t> there_;
+  std::map<std::uint64_t, Is> there_;
   std::uint64_t next_ = 0;
 };
 

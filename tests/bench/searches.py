@@ -1,8 +1,8 @@
 """Searches of hone on the GPUs of this node, one on each at a time: what the scripts beside this file share.
 
-A search has an equal share of the processors, an empty compile cache, and a database that knows only what the GPU reaches at
-most, which is measured once, before; what is known is not used. Results lie in a folder, so that the same command again goes
-on with what is missing.
+A search has an equal share of the processors and begins with what a machine has after its first command, which is another
+task's: the compiled kernels of hone's own, and a database that knows what the GPU reaches at most. What is known is not used.
+Results lie in a folder, so that the same command again goes on with what is missing.
 """
 import argparse
 import json
@@ -19,6 +19,15 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OVERHEAD_S = 6  # of a command beside its budget
+FIRST_TASK = """/* hone
+{ "name": "first_command", "sizes": {"N": 1048576},
+  "buffers": [{"name": "x", "type": "f32", "shape": ["N"]}, {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
+  "launches": [{"kernel": "twice", "grid": ["ceildiv(N,256)"], "block": [256], "args": ["x", "y", "N"]}] } */
+__global__ void twice(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2 * x[i];
+}
+"""
 
 
 def seconds(text):
@@ -69,36 +78,41 @@ class Node:
         self.emulated = emulated
         self.end = time.monotonic() + options.until
         self.out.mkdir(parents=True, exist_ok=True)
-        self.ceilings = self.out / "ceilings.db"
-        if not self.ceilings.exists():
-            new = self.out / "ceilings_new.db"
-            new.unlink(missing_ok=True)
-            status = self._run(ROOT / "baselines/matvec/matvec.cu", 0, "1", "ceilings", new, range(os.cpu_count()))
+        self.before = self.out / "before"
+        if not self.before.exists():
+            new = self.out / "before_new"
+            shutil.rmtree(new, ignore_errors=True)
+            new.mkdir()
+            task = new / "first_command.cu"
+            task.write_text(FIRST_TASK)
+            status = self._run(task, 0, "1", "first_command", new, range(os.cpu_count()))
             if status != 0:
-                sys.exit(f"error: measuring what the GPU reaches ended with {status}: see {self.out / 'ceilings.log'}")
-            new.rename(self.ceilings)
+                sys.exit(f"error: the first command ended with {status}: see {self.out / 'first_command.log'}")
+            new.rename(self.before)
 
-    def _run(self, task, gpu, budget, name, database, cores, *more):
+    def _run(self, task, gpu, budget, name, home, cores, *more):
+        """`home` has the database and the compile cache."""
         result = self.out / f"{name}.json"
         result.unlink(missing_ok=True)
-        with tempfile.TemporaryDirectory() as cache, open(self.out / f"{name}.log", "w") as log:
+        with open(self.out / f"{name}.log", "w") as log:
             return subprocess.run(
                 ["taskset", "-c", ",".join(map(str, cores)), self.hone, "optimize", str(task), "--device",
-                 self.emulated or f"cuda:{gpu}", "--budget", budget, "--db", str(database), "--no-known", "--quiet", "--json", str(result), *more],
-                stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "XDG_CACHE_HOME": cache}).returncode
+                 self.emulated or f"cuda:{gpu}", "--budget", budget, "--db", str(home / "hone.db"), "--no-known", "--quiet",
+                 "--json", str(result), *more],
+                stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "XDG_CACHE_HOME": str(home.resolve())}).returncode
 
     def search(self, task, gpu, budget, name, *more):
         """One search. Its row: status (0, or what went wrong), wall seconds, and what OUT/NAME.json says of the best, which
         is the reference where nothing faster was found."""
         cores = sorted(os.sched_getaffinity(0))
         share = max(1, len(cores) // self.gpus)
-        begin = time.monotonic()
         with tempfile.TemporaryDirectory() as scratch:
-            database = pathlib.Path(scratch) / "hone.db"
-            shutil.copy(self.ceilings, database)
-            status = self._run(task, gpu, budget, name, database, cores[gpu * share:(gpu + 1) * share] or cores, *more)
-        row = {"task": pathlib.Path(task).stem, "gpu": gpu, "budget": budget, "status": status,
-               "wall_s": time.monotonic() - begin}
+            home = pathlib.Path(scratch) / "home"
+            shutil.copytree(self.before, home)
+            begin = time.monotonic()
+            status = self._run(task, gpu, budget, name, home, cores[gpu * share:(gpu + 1) * share] or cores, *more)
+            wall_s = time.monotonic() - begin
+        row = {"task": pathlib.Path(task).stem, "gpu": gpu, "budget": budget, "status": status, "wall_s": wall_s}
         if status == 0:
             try:
                 document = json.loads((self.out / f"{name}.json").read_text())

@@ -70,6 +70,36 @@ TEST(InOrder, TheFirstFewAreLetThroughAtOnce) {
   EXPECT_TRUE(through);
 }
 
+TEST(InOrder, WhoHasWaitedLongEnoughGoesBeforeThoseWhoHaveNotCome) {
+  InOrder order;
+  std::optional<InOrder::Place> first(order), second(order), third(order);
+  std::vector<int> through;
+  std::mutex mutex;
+  const auto goes = [&](std::optional<InOrder::Place>& place, int number) {
+    return std::jthread([&, number] {
+      place->wait(std::chrono::milliseconds(50));
+      const std::lock_guard hold(mutex);
+      through.push_back(number);
+    });
+  };
+  {
+    const auto waits = goes(third, 3);  // the first and the second are not ready
+  }
+  EXPECT_EQ(through, std::vector<int>{3});
+  std::jthread later = goes(second, 2);
+  std::jthread best = goes(first, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  {
+    const std::lock_guard hold(mutex);
+    EXPECT_EQ(through, std::vector<int>{3}) << "one at a time";
+  }
+  third.reset();
+  best.join();
+  first.reset();
+  later.join();
+  EXPECT_EQ(through, (std::vector<int>{3, 1, 2}));
+}
+
 TEST(Seats, GoToTheLowestNumberOfThoseWhoWait) {
   Seats seats(1);
   std::optional<Seats::Seat> taken(std::in_place, seats, 9);
