@@ -50,9 +50,10 @@ Dim3 decode_dim3(const JsonCursor& cursor) {
 
 ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   ConcreteBuffer buffer;
-  if (!cursor.expect_keys({"name", "type", "shape", "role", "fill", "a", "b", "path", "offset",
-                           "step", "form", "through", "tf32", "exact", "unstated", "pattern",
-                           "like"})) {
+  if (!cursor.expect_keys({"name",    "type",    "shape",  "role",   "fill",
+                           "a",       "b",       "path",   "offset", "step",
+                           "form",    "through", "tf32",   "exact",  "unstated",
+                           "pattern", "like",    "like_a", "like_b", "like_count"})) {
     return buffer;
   }
   buffer.name = cursor.at("name").string();
@@ -81,6 +82,11 @@ ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   if (const auto pattern = cursor.find("pattern"))
     buffer.fill.pattern = static_cast<int>(pattern->integer_in(0, 15));
   if (const auto like = cursor.find("like")) buffer.fill.like = like->string();
+  if (const auto count = cursor.find("like_count")) {
+    buffer.fill.like_count = count->integer_in(1, kMost);
+    buffer.fill.like_a = cursor.at("like_a").number();
+    buffer.fill.like_b = cursor.at("like_b").number();
+  }
   if (const auto through = cursor.find("through"))
     buffer.fill.through = through->choice<ScalarType>(parse_scalar_type, "a type");
   if (const auto tf32 = cursor.find("tf32")) buffer.fill.tf32 = tf32->boolean();
@@ -172,6 +178,11 @@ void to_json(nlohmann::json& json, const ConcreteProgram& program) {
     if (buffer.fill.form != 0) item["form"] = buffer.fill.form;
     if (buffer.fill.pattern != 0) item["pattern"] = buffer.fill.pattern;
     if (!buffer.fill.like.empty()) item["like"] = buffer.fill.like;
+    if (buffer.fill.like_count != 0) {
+      item["like_count"] = buffer.fill.like_count;
+      item["like_a"] = buffer.fill.like_a;
+      item["like_b"] = buffer.fill.like_b;
+    }
     if (buffer.fill.exact) item["exact"] = *buffer.fill.exact;
     if (buffer.fill.unstated) item["unstated"] = true;
     if (buffer.fill.tf32) item["tf32"] = true;

@@ -79,6 +79,9 @@ struct Fill {
   /// buffer, whose name `like` is; see evaluator/fill/formula.h.
   int pattern = 0;
   std::string like;
+  /// Multiples of elements of that buffer: its ends and how many elements it has.
+  double like_a = 0, like_b = 0;
+  std::int64_t like_count = 0;
   std::int64_t offset = 0;  // file: of the first element [B]
 
   bool operator==(const Fill&) const = default;

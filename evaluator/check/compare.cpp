@@ -128,9 +128,8 @@ std::string element_text(ScalarType type, std::uint64_t bits) {
 }
 
 Tolerance loosened(Tolerance tolerance, double reference_error) {
-  constexpr double kTimesItsError = 4, kMost = 100;
   tolerance.rtol =
-      std::clamp(kTimesItsError * reference_error, tolerance.rtol, kMost * tolerance.rtol);
+      std::clamp(kTimesItsError * reference_error, tolerance.rtol, kMostLoosened * tolerance.rtol);
   return tolerance;
 }
 

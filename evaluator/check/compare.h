@@ -63,6 +63,7 @@ inline constexpr double kNormFactor = 10;
 
 /// The tolerance on inputs that the task did not choose, which may make the reference itself
 /// inexact: a few times `reference_error` (against a run in double), within limits.
+inline constexpr double kTimesItsError = 4, kMostLoosened = 100;
 [[nodiscard]] Tolerance loosened(Tolerance tolerance, double reference_error);
 /// Likewise where the reference cannot be run in double.
 [[nodiscard]] Tolerance loosened_blindly(Tolerance tolerance);

@@ -31,6 +31,8 @@ struct Question {
   std::function<Elements()> rounded = {};
   /// The reference computes in f64 alone: an output of f64 must have more bits than forty or so.
   bool in_doubles = false;
+  /// On made-up inputs, too, each part counts by its own measure.
+  bool locally = false;
   double operations = 0;  ///< of the reference, floating-point, for each element; 0: not known
   /// Where in the buffer each element is, where they are not all of it.
   std::span<const std::int64_t> places = {};

@@ -14,6 +14,11 @@
 namespace hone::check {
 
 inline constexpr double kLastBits = 0x1p-22, kOffByChance = 1e-6;  // relative
+/// What f32 loses in a formula that divides where the reference does not: so much by the norm, and
+/// at each place. Sixteen bits are off by ten times as much.
+inline constexpr double kOtherFormula = 0x1p-20, kOtherFormulaMost = 0x1p-17;
+inline constexpr std::int64_t kManyElements = 256,
+                              kOneOfRounded = 16;  // that errors are spread over
 
 /// `kTruth`: what the reference answers where it computes in double. `kRounded`: where its inputs
 /// are rounded to TF32, likewise.
@@ -24,6 +29,20 @@ enum class Answer { kReference, kCandidate, kTruth, kRounded };
 /// what has eighteen bits by more.
 [[nodiscard]] inline double exactness(InputSet inputs) {
   return inputs == InputSet::kWide ? kOffByChance : kLastBits;
+}
+
+/// Whether what is off by more than exactness() is rounding in another formula, such as Winograd's,
+/// and not fewer bits, nor what was left out at a few places. `at_all` counts what is off at all.
+[[nodiscard]] inline bool rounds_otherwise(const Comparison& at_all) {
+  return at_all.elements >= kManyElements && at_all.norm_error <= kOtherFormula &&
+         at_all.max_rel_error <= kOtherFormulaMost &&
+         at_all.mismatches >= at_all.elements / kOneOfRounded;
+}
+
+/// Inputs that are made so that sums cancel or products lose bits: a reference may have no digit
+/// left. Then a candidate may be as far off as it is.
+[[nodiscard]] inline bool may_lose_all_digits(InputSet inputs) {
+  return inputs == InputSet::kRelated || inputs == InputSet::kPatterns;
 }
 
 /// `once(one, perhaps_by_chance)` checks the case `one`; `right` says of its answer whether all is
@@ -92,10 +111,18 @@ auto judge_made_up(const Tolerance& tolerance, InputSet inputs, bool exact, Comp
     if (strictly)
       strictly->perhaps_by_chance =
           plain->ok() && (inputs == InputSet::kWide || strictly->max_finite_error <= kOffByChance);
+    if (strictly && !strictly->ok() && plain->ok()) {
+      const auto at_all = compare(Answer::kReference, Answer::kCandidate,
+                                  Tolerance{0x1p-40, 0, tolerance.non_finite});
+      if (at_all && rounds_otherwise(*at_all)) return plain;
+    }
     if (!strictly || !strictly->ok() || own->max_rel_error == 0) return strictly;
   }
   if (plain->ok()) return plain;
   Tolerance looser = loosened(tolerance, std::max(own->max_finite_error, cost));
+  const bool lost = 2 * kTimesItsError * own->norm_error > kMostLoosened * tolerance.rtol;
+  if (may_lose_all_digits(inputs) && lost)
+    looser.rtol = std::max(looser.rtol, kTimesItsError * own->max_finite_error);
   auto against_truth = compare(Answer::kTruth, Answer::kCandidate, looser);
   if (!against_truth || against_truth->ok()) return against_truth;
   if (as_right(*against_truth, *own)) {

@@ -80,6 +80,61 @@ class ChangedSource : public Source {
   bool moved_ = false;
 };
 
+/// Random floats are off in their last bits, few or many from one piece to the next, and every
+/// second integer by one. All stay in the range of the fill.
+class NearbySource : public Source {
+ public:
+  NearbySource(std::shared_ptr<const Source> source, const ConcreteBuffer& buffer,
+               std::uint64_t changes)
+      : source_(std::move(source)),
+        fill_(formula_of(buffer, changes)),
+        size_(size_of(buffer.type)) {}
+
+  void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const override {
+    const std::uint64_t begin = offset / size_ * size_;
+    const std::uint64_t end = (offset + size + size_ - 1) / size_ * size_;
+    std::vector<std::uint8_t> whole(end - begin);
+    source_->read(begin, whole.data(), whole.size());
+    for (std::size_t i = 0; i < whole.size(); i += size_) {
+      hone_u64 bits = 0;
+      std::memcpy(&bits, whole.data() + i, size_);
+      bits = near(bits, (begin + i) / size_);
+      std::memcpy(whole.data() + i, &bits, size_);
+    }
+    std::memcpy(out, whole.data() + (offset - begin), size);
+  }
+
+ private:
+  static constexpr std::uint64_t kPiece = 256;
+  [[nodiscard]] static std::uint64_t most_bits(int type) {
+    return type == HONE_F64 ? 40 : type == HONE_F32 ? 12 : type == HONE_F16 ? 4 : 3;
+  }
+
+  [[nodiscard]] hone_u64 near(hone_u64 bits, std::uint64_t index) const {
+    const hone_u64 choice = hone_bits(fill_.key, index);
+    const double v = hone_decode(fill_.type, bits);
+    if (hone_is_float(fill_.type) == 0) {
+      const hone_u64 other = bits ^ (choice & 1U);
+      const double n = hone_decode(fill_.type, other);
+      if (size_ == 8) return other - fill_.low <= fill_.span - 1 ? other : bits;
+      return n >= fill_.a && n <= fill_.b ? other : bits;
+    }
+    if (fill_.kind == HONE_INTEGERS) {
+      const double n = v + static_cast<double>(choice & 1U);
+      return n <= fill_.b ? hone_encode_float(fill_.type, n) : bits;
+    }
+    if (v == 0) return bits;
+    const hone_u64 many = 1 + hone_bits(fill_.key ^ 1U, index / kPiece) % most_bits(fill_.type);
+    const hone_u64 other = bits ^ (choice & ((hone_u64{1} << many) - 1));
+    const double n = hone_decode(fill_.type, other);
+    return fill_.kind == HONE_NORMAL || (n >= fill_.a && n <= fill_.b) ? other : bits;
+  }
+
+  const std::shared_ptr<const Source> source_;
+  const hone_fill fill_;
+  const std::size_t size_;
+};
+
 class RepeatingSource : public Source {
  public:
   RepeatingSource(std::shared_ptr<const Source> source, std::uint64_t period)
@@ -231,7 +286,19 @@ hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed) {
   formula.count = static_cast<hone_u64>(std::max<std::int64_t>(1, buffer.elements()));
   formula.pattern = fill.pattern;
   formula.other = buffer_key(seed, fill.like.empty() ? buffer.name : fill.like);
-  if (!is_float(buffer.type)) set_whole(formula, fill, buffer.type);
+  formula.group = buffer_key(seed, "");
+  formula.other_a = fill.like_a;
+  formula.other_b = fill.like_b;
+  formula.other_count = static_cast<hone_u64>(fill.like_count);
+  if (is_float(buffer.type)) return formula;
+  set_whole(formula, fill, buffer.type);
+  if (fill.like_count > 0) {
+    hone_fill other{};
+    set_whole(other, {.kind = Fill::Kind::kIntegers, .a = fill.like_a, .b = fill.like_b},
+              buffer.type);
+    formula.other_low = other.low;
+    formula.other_span = other.span;
+  }
   return formula;
 }
 
@@ -271,6 +338,16 @@ Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,
 std::shared_ptr<const Source> Source::with_changes(std::shared_ptr<const Source> source,
                                                    const ConcreteBuffer& buffer,
                                                    std::uint64_t changes) {
+  const Fill& fill = buffer.fill;
+  const bool random = fill.kind == Fill::Kind::kUniform || fill.kind == Fill::Kind::kNormal ||
+                      fill.kind == Fill::Kind::kIntegers;
+  if ((changes & kLastBits) != 0) {
+    // Of a normal fill of integers, and what is rounded, neighbours would be other numbers.
+    const bool whole_normal = fill.kind == Fill::Kind::kNormal && !is_float(buffer.type);
+    if (!random || whole_normal || fill.through || fill.tf32 || buffer.type == ScalarType::kBool)
+      return source;
+    return std::make_shared<NearbySource>(std::move(source), buffer, changes);
+  }
   return std::make_shared<ChangedSource>(std::move(source), buffer, changes);
 }
 

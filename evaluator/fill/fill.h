@@ -25,6 +25,9 @@ namespace hone::fill {
 /// time: a program may see that another input has changed, too.
 [[nodiscard]] std::string changed_buffer(const ConcreteProgram& program, std::uint64_t changes);
 
+/// A bit of `changes`.
+inline constexpr std::uint64_t kLastBits = std::uint64_t{1} << 63;
+
 /// Source of one buffer's bytes. Random access; thread-safe.
 class Source {
  public:
@@ -36,7 +39,8 @@ class Source {
   [[nodiscard]] static Result<std::shared_ptr<const Source>> open_repeating(
       const ConcreteBuffer& buffer, std::uint64_t seed);
   /// `source`, which is open()'s of this buffer and seed, but for a few elements that `changes`
-  /// chooses, which have other contents.
+  /// chooses, which have other contents. Where it has the bit kLastBits, but for the last bits of
+  /// its floats, or for integers that are one more or less.
   [[nodiscard]] static std::shared_ptr<const Source> with_changes(
       std::shared_ptr<const Source> source, const ConcreteBuffer& buffer, std::uint64_t changes);
   virtual ~Source() = default;

@@ -66,8 +66,12 @@ enum { HONE_TIES_OF_ROWS, HONE_TIES_OF_COLUMNS, HONE_TIES_EVERYWHERE, HONE_NO_TI
 // and of integers a sequence of equal steps. Of a sequence: the same in another order. A vector's
 // rows are pieces of 64. Nearly: floats are the same but for their last bits; integers are
 // mirrored, with one more at one place of each row, so that what carries over does so for long.
-// Rare: all elements of a row are equal, but for one to three at random places. In every second
-// row, from the first on, they are 0, in the others one of the ends; otherwise: in the others 0.
+// Rare: all elements of a row are equal, but for one to three at random places, or for 4, 8, 16 and
+// so on up to half of them. In every second row, from the first on, they are 0, in the others one
+// of the ends; otherwise: in the others 0. Strided: every second row has a shape instead; see
+// hone_shape. Multiples of: an element is a multiple of one of another buffer's, or next to one;
+// floats are so in half of the rows only. Repeated: as the same, and with one period along the
+// rows: three, or in another form five to thirteen.
 enum {
   HONE_NO_PATTERN,
   HONE_SAME,
@@ -81,7 +85,9 @@ enum {
   HONE_STRIDED,
   HONE_NEARLY,
   HONE_RARE,
-  HONE_RARE_OTHERWISE
+  HONE_RARE_OTHERWISE,
+  HONE_MULTIPLES_OF,
+  HONE_REPEATED
 };
 
 struct hone_fill {
@@ -99,6 +105,11 @@ struct hone_fill {
   hone_u64 count;          // elements
   int pattern;
   hone_u64 other;  // the key of the buffer that a pattern relates this one to
+  hone_u64 group;  // a key that is the same for all buffers
+  hone_u64 own;    // this buffer's key, also where another one's contents are made
+  // Of the buffer that has this one's divisors: its ends as above, and its elements.
+  double other_a, other_b;
+  hone_u64 other_low, other_span, other_count;
 };
 
 // Finaliser of SplitMix64 (Steele, Lea, Flood 2014).

@@ -320,6 +320,40 @@ HONE_FN hone_u64 hone_row_of_pattern(struct hone_fill f, hone_u64 index) {
   return index / (f.width < f.count ? f.width : 64ULL);
 }
 
+// Is it in a row of a strided buffer that has a shape? Every second one has; of a vector, the
+// second half.
+HONE_FN int hone_has_shape(struct hone_fill f, hone_u64 index) {
+  if (f.pattern != HONE_STRIDED) return 0;
+  return f.width < f.count ? (int)(index / f.width & 1U) : f.count >= 64 && index >= f.count / 2;
+}
+
+// The part of the range that an element of such a row is at: rows rise, fall, are a smooth curve
+// between random points, or have one hump. Of a vector, each quarter of the second half is a row.
+HONE_FN double hone_shape(struct hone_fill f, hone_u64 index) {
+  hone_u64 width = f.width < f.count ? f.width : (f.count - f.count / 2 + 3ULL) / 4ULL;
+  hone_u64 from = f.width < f.count ? 0 : f.count / 2, row = (index - from) / width;
+  hone_u64 at = (index - from) % width, first = hone_bits(f.key ^ 20ULL, 0);
+  hone_u64 key = hone_row_key(f.key ^ 20ULL, row + 1ULL), bits = hone_bits(key, 0);
+  switch ((int)((first + (f.width < f.count ? row / 2ULL : row)) & 3ULL)) {
+    case 0:
+      return hone_way(key, at, width);
+    case 1:
+      return hone_way(key, width - 1ULL - at, width);
+    case 2: {
+      hone_u64 apart = 8ULL << bits % 4ULL, cell = at / apart;
+      double t = (double)(at % apart) / (double)apart, u = hone_unit(hone_bits(key, cell + 1ULL));
+      t = t * t * (3.0 - 2.0 * t);
+      return u + (hone_unit(hone_bits(key, cell + 2ULL)) - u) * t;
+    }
+    default: {
+      double reach = (double)(1ULL + width / (2ULL << bits % 4ULL));
+      double far = ((double)at - (double)((bits >> 8) % width)) / reach;
+      double flat = 0.0625 * hone_unit(hone_bits(key, at + 1ULL)), high = 1.0 - far * far;
+      return high > 0.0 ? flat + 0.9375 * high * high : flat;
+    }
+  }
+}
+
 // Of a zigzag: high and low in turns, of one, two or four elements from row to row. Strided: every
 // 32nd to 1024th of a row is high, so that all of those may fall to one thread.
 HONE_FN int hone_is_high(struct hone_fill f, hone_u64 index) {
@@ -336,14 +370,21 @@ HONE_FN int hone_has_rare(struct hone_fill f) {
   return f.pattern == HONE_RARE || f.pattern == HONE_RARE_OTHERWISE;
 }
 
-// Of a row nearly all of whose elements are equal: is this one of the few others? Rows have one to
-// three. One of them is near the row's beginning, in every second row near its end, so that it is
-// far from there to the next one or to the other end. Of a vector's pieces all have some, a quarter
-// or a sixteenth.
+// Of a row nearly all of whose elements are equal: is this one of the few others? Two rows of four
+// have one to three. One of them is near the row's beginning, in every second row near its end, so
+// that it is far from there to the next one or to the other end. The next two rows have four to
+// seven, those of the next four eight to fifteen, and so on up to half of the row, anywhere. Of a
+// vector's pieces all have some, a quarter or a sixteenth.
 HONE_FN int hone_is_rare(struct hone_fill f, hone_u64 index) {
   hone_u64 width = f.width < f.count ? f.width : 64ULL, row = index / width, at = index % width;
   hone_u64 bits = hone_bits(f.key ^ 12ULL, row), of_all = hone_bits(f.key ^ 13ULL, 0);
   if (f.width >= f.count && (bits >> 8) % (1ULL << 2 * (of_all % 3ULL))) return 0;
+  hone_u64 pair = row / 2ULL, kinds = 0;
+  while ((8ULL << kinds) <= width) ++kinds;
+  if (f.width < f.count && (pair & 1U) && kinds > 0) {
+    hone_u64 least = 4ULL << ((pair / 2ULL) % kinds);
+    return hone_bits(f.key ^ 18ULL, index) % width < least + (bits >> 8) % least;
+  }
   hone_u64 near = hone_bits(f.key ^ 14ULL, row) % (width / 16ULL + 1ULL);
   if (at == (row & 1U ? width - 1ULL - near : near)) return 1;
   for (hone_u64 k = 1; k <= bits % 3ULL; ++k)
@@ -362,6 +403,7 @@ HONE_FN int hone_usual(struct hone_fill f, hone_u64 index) {
 
 // The part of the range that a number is at.
 HONE_FN double hone_part(struct hone_fill f, hone_u64 index) {
+  if (hone_has_shape(f, index)) return hone_shape(f, index);
   double part = hone_unit(hone_bits(f.key, index));
   if (f.pattern != HONE_ZIGZAG && f.pattern != HONE_STRIDED) return part;
   return 0.5 * part + (hone_is_high(f, index) ? 0.5 : 0.0);
@@ -372,10 +414,14 @@ HONE_FN hone_u64 hone_random_whole(struct hone_fill f, hone_u64 index) {
   if (f.pattern == HONE_MIRRORED) return f.low + (most - (hone_any_of(f, bits) - f.low));
   if (f.pattern == HONE_NEARLY) {
     hone_u64 width = f.width < f.count ? f.width : 64ULL;
-    hone_u64 choice = hone_bits(f.key ^ 11ULL, index / width),
+    hone_u64 choice = hone_bits(f.own ^ 11ULL, index / width),
              at = most - (hone_any_of(f, bits) - f.low);
     hone_u64 place = choice & 1U ? 0 : (choice >> 8) % width;
     return f.low + (index % width == place && at < most ? at + 1ULL : at);
+  }
+  if (hone_has_shape(f, index)) {
+    double far = hone_floor((double)most * hone_shape(f, index));
+    return f.low + (far >= (double)most ? most : (hone_u64)far);
   }
   if ((f.pattern == HONE_ZIGZAG || f.pattern == HONE_STRIDED) && most > 0) {
     hone_u64 high = (hone_u64)hone_is_high(f, index);
@@ -463,8 +509,9 @@ HONE_LARGE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
       v = usual == HONE_USUAL_ZERO && has_zero ? 0.0 : usual == HONE_USUAL_HIGH ? f.b : f.a;
     }
     if (f.pattern == HONE_NEARLY) {
-      hone_u64 bits = hone_bits(f.key ^ 11ULL, index), near = hone_encode_float(f.type, v);
+      hone_u64 bits = hone_bits(f.own ^ 11ULL, index), near = hone_encode_float(f.type, v);
       double moved = hone_decode(f.type, near + (bits & 1U ? 1U + (bits >> 8) % 3U : 0U));
+      if (f.kind == HONE_INTEGERS) moved = v + (double)(bits & 1U);
       if (f.kind == HONE_NORMAL || (moved >= f.a && moved <= f.b)) v = moved;
     }
     if (f.pattern == HONE_MIRRORED) v = (f.kind == HONE_NORMAL ? f.a + f.a : f.a + f.b) - v;
@@ -526,16 +573,87 @@ HONE_LARGE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
   return n & ((1ULL << (8 * hone_size(f.type))) - 1ULL);
 }
 
+// A multiple of an element of the buffer whose key is `other`, or a number next to one: of the
+// element with this index, of this column or row, or of any. Half of the multiples are the largest
+// ones that there are. Where there is none in the range, any number of it.
+HONE_LARGE_FN hone_u64 hone_multiple(struct hone_fill f, hone_u64 index) {
+  hone_u64 bits = hone_bits(f.own ^ 19ULL, index), count = f.other_count ? f.other_count : 1ULL;
+  hone_u64 at = count == f.count             ? index
+                : count == f.width           ? index % f.width
+                : count * f.width == f.count ? index / f.width
+                                             : (bits >> 32) % count;
+  f.pattern = HONE_NO_PATTERN;
+  f.kind = HONE_UNIFORM;
+  struct hone_fill of = f;
+  of.key = f.other;
+  of.a = f.other_a;
+  of.b = f.other_b;
+  of.low = f.other_low;
+  of.span = f.other_span;
+  hone_u64 base = hone_plain_element(of, at), any = hone_plain_element(f, index);
+  const hone_i64 most = 1048576LL;
+  if (hone_is_float(f.type)) {
+    double by = hone_decode(f.type, base);
+    if (by < 0.0) by = -by;
+    if (!(by > 0.0)) return any;
+    hone_i64 low = hone_to_i64(-hone_floor(-f.a / by)), high = hone_to_i64(hone_floor(f.b / by));
+    if (low < -most) low = -most;
+    if (high > most) high = most;
+    if (high < low) return any;
+    hone_i64 times = hone_pick(bits >> 8, low, high);
+    if ((bits & 4U) && high - low > 3) times = high - (hone_i64)(bits >> 8 & 3U);
+    hone_u64 near = hone_encode_float(f.type, by * (double)times);
+    if (times != 0 && (bits & 2U)) near += bits & 1U ? 1ULL : ~0ULL;
+    double v = hone_decode(f.type, near);
+    return v >= f.a && v <= f.b ? near : any;
+  }
+  hone_i64 by = hone_size(f.type) == 8 ? (hone_i64)base : (hone_i64)hone_decode(f.type, base);
+  hone_i64 low = (hone_i64)f.low, high = (hone_i64)(f.low + (f.span - 1ULL));
+  if (by < 0) by = -by;
+  if (by == 0) return any;
+  hone_i64 least = low / by + (low % by > 0 ? 1 : 0), last = high / by - (high % by < 0 ? 1 : 0);
+  if (last < least) return any;
+  hone_i64 times = hone_pick(bits >> 8, least, last);
+  if ((bits & 4U) && last - least > 3) times = last - (hone_i64)(bits >> 8 & 3U);
+  hone_i64 n = times * by + (bits & 2U ? -1LL : bits & 1U ? 1LL : 0LL);
+  if (n < low || n > high) return any;
+  if (hone_size(f.type) == 8) return (hone_u64)n;
+  return (hone_u64)n & ((1ULL << (8 * hone_size(f.type))) - 1ULL);
+}
+
+// The integer after the one at `first`, and another one, as what is equal has no period.
+HONE_FN hone_u64 hone_second_whole(struct hone_fill f, hone_u64 first) {
+  hone_u64 bits = hone_plain_element(f, first + 1ULL), other = bits ^ 1ULL;
+  double low = (double)(hone_i64)f.low, v = hone_decode(f.type, other);
+  if (bits != hone_plain_element(f, first)) return bits;
+  return v >= low && v <= low + (double)(f.span - 1ULL) ? other : bits;
+}
+
 HONE_FN hone_u64 hone_patterned_element(struct hone_fill f, hone_u64 index) {
   hone_u64 width = f.width < f.count ? f.width : 64ULL;
   hone_u64 row = hone_row_of_pattern(f, index), at = index % width;
   hone_u64 bits = hone_bits(f.other ^ 7ULL, row), rows = f.count / width;
+  // The same rows of all buffers that hang on one another; of a vector, every second piece of 256.
+  hone_u64 related = f.width < f.count ? hone_bits(f.group ^ 7ULL, row)
+                                       : row / 4ULL + hone_bits(f.group ^ 7ULL, 0);
   switch (f.pattern) {
+    case HONE_MULTIPLES_OF:
+      if (!hone_is_float(f.type) || (related & 1U)) return hone_multiple(f, index);
+      f.pattern = HONE_NO_PATTERN;
+      break;
+    case HONE_REPEATED:
+      if (hone_is_float(f.type) && (related & 1U)) break;
+      if (related & 2U) row = 0;
+      // Odd, so that it is no vector's and no word's.
+      at %= f.form == HONE_PLAIN ? 3ULL : 5ULL + 2ULL * (hone_bits(f.group ^ 21ULL, 0) % 5ULL);
+      f.key = f.other;
+      if (at == 1 && !hone_is_float(f.type)) return hone_second_whole(f, row * width);
+      break;
     case HONE_SAME:
     case HONE_MIRRORED:
     case HONE_NEARLY:
     case HONE_ROWS_MOVED:
-      if (hone_is_float(f.type) && (bits & 1U)) {
+      if (hone_is_float(f.type) && (related & 1U)) {
         f.pattern = HONE_NO_PATTERN;
         break;
       }
@@ -567,6 +685,7 @@ HONE_FN hone_u64 hone_rounded_to_tf32(int type, hone_u64 bits) {
 
 HONE_FN hone_u64 hone_element(struct hone_fill f, hone_u64 index) {
   int type = f.type;
+  f.own = f.key;
   if (f.through >= 0) f.type = f.through;
   hone_u64 bits = f.pattern == HONE_NO_PATTERN ? hone_plain_element(f, index)
                                                : hone_patterned_element(f, index);

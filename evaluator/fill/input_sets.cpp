@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "evaluator/fill/formula_cpu.h"
+#include "evaluator/fill/relations.h"
 
 namespace hone {
 namespace {
 
-// Deviations of a normal fill that count as its range: of 2^30 values two or so are beyond six.
-constexpr double kDeviations = 6, kUsualDeviations = 3;
 constexpr double kWideSteps = 8192;  // two bits more than f16 and tf32 have
 constexpr double kNarrowSteps = 2;
 // Four such sums are exact in f32, in any order.
@@ -21,11 +20,10 @@ constexpr double kSmallShare = 1.0 / 1024;
 constexpr double kFarWidths = 250, kFarSpread = 100;  // of the fill's range
 
 constexpr double kTinyShare = 0x1p-30, kNarrowShare = 1.0 / 8;
-constexpr double kLargestConstant = 0x1p31;
 
 enum class Varies { kNothing, kFloats, kIntegers, kConstants, kOrdered, kSequences };
 
-/// Of kPatterns: patterns of the formula, and two ranges.
+/// Of kPatterns: patterns of the formula, and ranges.
 enum FormOfFloats {
   kFewRows,
   kPeriodic,
@@ -35,11 +33,12 @@ enum FormOfFloats {
   kTinySquares,
   kRare,
   kRareOtherwise,
+  kFewBitsOfProducts,
+  kSomeBitsOfProducts,
   kFormsOfFloats
 };
 constexpr int kPatternsOfRows[] = {HONE_FEW_ROWS,    HONE_PERIODIC, HONE_ZIGZAG,
                                    HONE_PROGRESSION, HONE_RARE,     HONE_RARE_OTHERWISE};
-constexpr int kRelations[] = {HONE_SAME, HONE_MIRRORED, HONE_ROWS_MOVED, HONE_NEARLY};
 constexpr int kOrdersOfSequences = 2;
 
 Varies varies(InputSet set) {
@@ -70,8 +69,7 @@ Varies varies(const ConcreteBuffer& buffer) {
       if (fill.a == fill.b && !fill.exact) return Varies::kNothing;
       return real ? Varies::kFloats : Varies::kIntegers;
     case Fill::Kind::kConstant:
-      return real || (!fill.exact && std::abs(fill.a) <= kLargestConstant) ? Varies::kConstants
-                                                                           : Varies::kNothing;
+      return Varies::kConstants;
     case Fill::Kind::kIota:
       return Varies::kSequences;
     case Fill::Kind::kSorted:
@@ -85,11 +83,6 @@ Varies varies(const ConcreteBuffer& buffer) {
   }
 }
 
-/// Floats that hold integers stay so: few sets vary them.
-bool is_whole_float(const ConcreteBuffer& buffer) {
-  return is_float(buffer.type) && buffer.fill.kind == Fill::Kind::kIntegers;
-}
-
 bool is_triangle(const Fill& fill) {
   return fill.kind == Fill::Kind::kLowerTriangle || fill.kind == Fill::Kind::kUpperTriangle;
 }
@@ -98,21 +91,6 @@ bool is_16_bits(ScalarType type) { return type == ScalarType::kF16 || type == Sc
 
 bool is_related(InputSet set) {
   return set == InputSet::kRelated || set == InputSet::kRelatedIntegers;
-}
-
-/// May the contents of one be those of the other?
-bool alike(const ConcreteBuffer& one, const ConcreteBuffer& other) {
-  return one.type == other.type && one.fill == other.fill;
-}
-
-/// The first of the others, beginning with `from`, whose contents may be those of `buffer`.
-const ConcreteBuffer* akin(const std::vector<ConcreteBuffer*>& varied, const ConcreteBuffer& buffer,
-                           std::size_t from) {
-  for (std::size_t i = 0; i < varied.size(); ++i) {
-    const ConcreteBuffer* other = varied[(from + i) % varied.size()];
-    if (other != &buffer && alike(*other, buffer)) return other;
-  }
-  return nullptr;
 }
 
 /// Do the sets that are not for every task say something of this one?
@@ -126,9 +104,6 @@ bool says_something(const ConcreteProgram& program, const std::vector<ConcreteBu
     return std::ranges::any_of(program.buffers, [](const ConcreteBuffer& buffer) {
       return is_output(buffer.role) && is_16_bits(buffer.type);
     });
-  if (is_related(set))
-    return std::ranges::any_of(
-        varied, [&](const ConcreteBuffer* buffer) { return akin(varied, *buffer, 0) != nullptr; });
   return true;
 }
 
@@ -173,15 +148,6 @@ Fill whole_type(ScalarType type) {
               .a = static_cast<double>(hone_type_min(static_cast<int>(type))),
               .b = static_cast<double>(hone_type_max(static_cast<int>(type)))};
   }
-}
-
-/// The range of a normal fill. Whose values are nearly all of one sign stays on its side: roots and
-/// logarithms may rely on it.
-void bound(Fill& fill) {
-  if (fill.kind != Fill::Kind::kNormal) return;
-  const double middle = fill.a, usual = kUsualDeviations * fill.b, reach = kDeviations * fill.b;
-  fill.a = middle - (middle - usual > 0 && middle - reach <= 0 ? usual : reach);
-  fill.b = middle + (middle + usual < 0 && middle + reach >= 0 ? usual : reach);
 }
 
 /// Of floats that hold integers, which they go on to do.
@@ -302,19 +268,6 @@ void vary_integer(ConcreteBuffer& buffer, InputSet set, bool chosen) {
   }
 }
 
-/// One buffer of those that have one akin to them is like it.
-void relate(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
-  const std::uint64_t turn = seed / std::size(kRelations);
-  for (std::size_t i = 0; i < varied.size(); ++i) {
-    ConcreteBuffer& buffer = *varied[(turn + i) % varied.size()];
-    const ConcreteBuffer* other = akin(varied, buffer, turn / varied.size());
-    if (other == nullptr) continue;
-    buffer.fill.pattern = kRelations[seed % std::size(kRelations)];
-    buffer.fill.like = other->name;
-    return;
-  }
-}
-
 /// So small that every product of two such numbers is 0, and large enough to have all its bits.
 double tiny_root(ScalarType type) {
   switch (type) {
@@ -324,6 +277,19 @@ double tiny_root(ScalarType type) {
       return 0x1p-13;
     default:
       return 0x1p-80;
+  }
+}
+
+/// So small that products of two such numbers are denormal: of the first few bits are left, of the
+/// second most.
+double root_of_denormals(ScalarType type, bool few) {
+  switch (type) {
+    case ScalarType::kF64:
+      return few ? 0x1p-533 : 0x1p-515;
+    case ScalarType::kF16:
+      return few ? 0x1p-11 : 0x1p-8;
+    default:
+      return few ? 0x1p-73 : 0x1p-66;
   }
 }
 
@@ -347,8 +313,11 @@ void vary_by_pattern(ConcreteBuffer& buffer, std::uint64_t seed) {
     fill.pattern = HONE_ZIGZAG;
   } else if (form == kRare || form == kRareOtherwise) {
     fill.pattern = form == kRare ? HONE_RARE : HONE_RARE_OTHERWISE;
-  } else if (form == kTinySquares && fill.a <= 0 && fill.b >= 0) {
-    const double share = tiny_root(fill.through.value_or(buffer.type)) / std::max(-fill.a, fill.b);
+  } else if ((form == kTinySquares || form >= kFewBitsOfProducts) && fill.a <= 0 && fill.b >= 0) {
+    const ScalarType type = fill.through.value_or(buffer.type);
+    const double root = form == kTinySquares ? tiny_root(type)
+                                             : root_of_denormals(type, form == kFewBitsOfProducts);
+    const double share = root / std::max(-fill.a, fill.b);
     fill.a *= share;
     fill.b *= share;
   } else if (form == kTiny && fill.a <= 0 && fill.b >= 0) {
@@ -362,8 +331,7 @@ void vary_by_pattern(ConcreteBuffer& buffer, std::uint64_t seed) {
 }
 
 void vary_by_stride(ConcreteBuffer& buffer) {
-  bound(buffer.fill);
-  buffer.fill.kind = is_float(buffer.type) ? Fill::Kind::kUniform : Fill::Kind::kIntegers;
+  fill_plainly(buffer);
   buffer.fill.pattern = HONE_STRIDED;
 }
 
@@ -386,10 +354,27 @@ void vary_sequence(ConcreteBuffer& buffer, std::uint64_t seed) {
   }
 }
 
+/// An integer that no double holds, or a constant of 64 bits: down to half of it, and as aligned.
+void vary_exact_constant(Fill& fill, ScalarType type) {
+  const std::uint64_t value = (*fill.exact)[0];
+  const bool negative = type == ScalarType::kI64 && value >> 63 != 0;
+  const std::uint64_t size = negative ? 0 - value : value;
+  std::uint64_t step = 1;
+  while (step < std::uint64_t{1} << 60 && size % (8 * step) == 0) step *= 2;
+  const std::uint64_t least = (size / 2 + step - 1) / step * step;
+  fill.kind = Fill::Kind::kMultiples;
+  fill.step = static_cast<double>(step);
+  if (negative)
+    fill.exact = {{value, 0 - least}};
+  else
+    fill.exact = {{least, value}};
+}
+
 /// Around the constant and of its sign, so that what is divided by, or rooted, stays so.
 void vary_constant(ConcreteBuffer& buffer) {
   Fill& fill = buffer.fill;
   const double value = fill.a;
+  if (!is_float(buffer.type) && fill.exact) return vary_exact_constant(fill, buffer.type);
   fill.exact.reset();
   if (!is_float(buffer.type)) {
     fill.kind = Fill::Kind::kIntegers;
@@ -485,7 +470,7 @@ int forms_of(InputSet set) {
   switch (set) {
     case InputSet::kRelated:
     case InputSet::kRelatedIntegers:
-      return std::size(kRelations);
+      return forms_of_relations();
     case InputSet::kPatterns:
       return kFormsOfFloats;
     case InputSet::kPatternsOfIntegers:
@@ -510,6 +495,7 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
          set == InputSet::kWide || set == InputSet::kRelated))
       varied.push_back(&buffer);
   if (!says_something(program, varied, set)) return program;
+  if (is_related(set) && !can_relate(varied)) return program;
   // By name: a candidate may have them in another order.
   std::ranges::sort(varied, {}, &ConcreteBuffer::name);
   if (is_related(set)) {
@@ -595,6 +581,17 @@ std::vector<InputSet> input_sets_of(const ConcreteProgram& program) {
     if (varies) sets.push_back(set);
   }
   return sets;
+}
+
+bool rounds_products(const ConcreteProgram& program) {
+  return std::ranges::any_of(program.buffers, [](const ConcreteBuffer& buffer) {
+    const Fill& fill = buffer.fill;
+    if (varies(buffer) != Varies::kFloats || fill.kind != Fill::Kind::kUniform) return false;
+    const ScalarType type = fill.through.value_or(buffer.type);
+    const double most = std::max(std::abs(fill.a), std::abs(fill.b));
+    return most > 0.99 * root_of_denormals(type, true) &&
+           most < 1.01 * root_of_denormals(type, false);
+  });
 }
 
 bool gathers_work(const ConcreteProgram& program, InputSet set) {

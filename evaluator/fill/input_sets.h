@@ -57,17 +57,18 @@ enum class InputSet {
            ///< of both: what compares fewer bits takes them for equal
   // Sets of several forms, of which the seed chooses one: forms_of().
   kRelated,          ///< floats of one buffer are those of another, perhaps but for the last bits,
-                     ///< mirrored in the middle of the range, or those of other rows
+                     ///< mirrored in the middle of the range, those of other rows, both with one
+                     ///< period, or multiples of the other's; see relations.h
   kPatterns,         ///< many equal rows, periods along the row, high and low in turns, tiny values
-                     ///< alone, of which the squares may be 0, a narrow range away from zero, rows
-                     ///< that are 0 or at an end but for a few elements
+                     ///< alone, of which the squares may be 0 or denormal, a narrow range away
+                     ///< from zero, rows that are 0 or at an end but for a few elements or more
   kRelatedIntegers,  ///< the first, of integers: all differences or all sums are equal, or all but
                      ///< one of a row
   kPatternsOfIntegers,  ///< equal rows, periods, high and low in turns, sequences of equal steps,
                         ///< rows that are equal but for a few elements
   kSequences,           ///< in place of a sequence of the task: other steps, or another order
   kStrided,  ///< floats: the higher half of the range at equal distances alone, all of which may
-             ///< fall to one thread
+             ///< fall to one thread; every second row rises, falls, is smooth or has one hump
   kStridedIntegers,  ///< the same of integers
 };
 inline constexpr InputSet kAllInputSets[] = {InputSet::kOwn,
@@ -133,6 +134,10 @@ inline constexpr InputSet kAllInputSets[] = {InputSet::kOwn,
          set == InputSet::kRelatedIntegers || set == InputSet::kPatternsOfIntegers ||
          set == InputSet::kStridedIntegers || (set > InputSet::kEqual && set <= InputSet::kWhole);
 }
+
+/// Whether some inputs are so small that their products have few bits. What is right then only the
+/// reference in double says, and only of a program that computes with all bits of f32.
+[[nodiscard]] bool rounds_products(const ConcreteProgram& program);
 
 /// Whether one thread may have all the work that else is spread over many: a row of a sparse matrix
 /// that holds half of it. At a large size that takes as long as it likes.

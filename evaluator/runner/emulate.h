@@ -81,6 +81,12 @@ class Emulate {
                                                  const protocol::EmulateRequest& request,
                                                  std::uint64_t budget, Calls calls,
                                                  bool& perhaps_by_chance);
+  /// Once more in the same memory, with inputs that differ from the last call's a little.
+  [[nodiscard]] protocol::EmulateReply run_nearby(const protocol::Case& one,
+                                                  EmulatedProgram& program,
+                                                  const emulator::Module& module,
+                                                  const protocol::EmulateRequest& request,
+                                                  std::uint64_t budget, bool& perhaps_by_chance);
   /// What is asked of a program that counts its calls: a candidate, what the last calls with the
   /// first contents left, and what they cost.
   struct Counting {

@@ -17,7 +17,10 @@ constexpr std::int64_t kFriendly = 16;
 constexpr std::int64_t kRemainders = 64;
 constexpr double kGrow = 1.7;
 constexpr std::int64_t kMostGrowth = 16;  // times the largest check size
-constexpr std::pair<double, double> kBelow = {0.6, 1.0}, kAbove = {1.0, 1.4};  // times timed
+// Times the timed ones.
+constexpr std::pair<double, double> kBelow = {0.6, 1.0}, kAbove = {1.0, 1.4}, kFarAbove = {1.5, 3};
+constexpr std::int64_t kMostStep = 1024;  // of which constraints want multiples
+constexpr double kNumbersOfAnInt = 2.0 * (1U << 30);
 constexpr double kFarLeast = 3, kFarMost = 5;
 constexpr double kMostBytes = 4;                      // times what the timed sizes take
 constexpr double kMostLargeBytes = 2.0 * (1U << 30);  // if that is not less than those take
@@ -35,6 +38,7 @@ bool is_prime(std::int64_t n) {
 struct Range {
   std::int64_t low, high, timed;
   std::int64_t multiple = 1;  ///< of which every listed size is one
+  std::int64_t step = 1;      ///< of which the constraints want multiples
 };
 
 class Chooser {
@@ -52,10 +56,12 @@ class Chooser {
         range.high = std::max(range.high, listed->second);
         fixed = fixed && listed->second == timed;
       }
+      if (fixed) the_same_.push_back(name);
       if (fixed || range.high == 0) continue;
       range.multiple = task.specialize ? common_multiple(name, timed) : 1;
       ranges_.emplace(name, range);
     }
+    for (auto& [name, range] : ranges_) range.step = step_of(name);
     for (const Bindings& check : task.check_sizes) most_work_ = std::max(most_work_, work(check));
   }
 
@@ -75,6 +81,8 @@ class Chooser {
     for (const auto& [name, range] : ranges_)
       for (const auto& [other, its] : ranges_)
         if (name != other) add(multiple_of(name, other));
+    for (const auto& name : the_same_)
+      for (const bool above : {false, true}) add(other_than_timed(name, above));
     while (result.size() > kMostBindings)
       result.erase(result.begin() + static_cast<std::ptrdiff_t>(random_.index(result.size())));
     return result;
@@ -116,10 +124,41 @@ class Chooser {
     }
     for (const auto& [name, range] : ranges_) add(far_above(name));
     for (const auto& [name, range] : ranges_) add(beyond_32_bits(name));
+    if (ranges_.size() > 1) add(all_far_above());
     return result;
   }
 
  private:
+  /// The least number up to kMostStep of which the constraints take multiples, at some check's
+  /// sizes: a power of two, if there is one.
+  [[nodiscard]] std::int64_t step_of(const std::string& name) const {
+    const Range& range = ranges_.at(name);
+    const auto takes = [&](std::int64_t step) {
+      return std::ranges::any_of(task_.check_sizes, [&](const Bindings& check) {
+        Bindings sizes = task_.sizes;
+        for (const auto& [listed, value] : check) sizes[listed] = value;
+        const std::int64_t first = std::max<std::int64_t>(1, range.low / step);
+        for (std::int64_t i = 0; i < 4; ++i) {
+          sizes[name] = (first + i) * step;
+          if (!allowed(sizes)) return false;
+        }
+        return true;
+      });
+    };
+    if (takes(1)) return 1;
+    for (std::int64_t step = 2; step <= kMostStep; step *= 2)
+      if (takes(step)) return step;
+    for (std::int64_t step = 3; step <= kMostStep; ++step)
+      if (takes(step)) return step;
+    return 1;
+  }
+
+  /// The size next to `value` that the constraints may take; where they want multiples, an odd one.
+  [[nodiscard]] static std::int64_t stepped(const Range& range, std::int64_t value) {
+    return range.step == 1 ? value
+                           : (std::max<std::int64_t>(1, value / range.step) | 1) * range.step;
+  }
+
   /// An odd number of `multiple`s.
   std::int64_t odd_multiple(double least, double most, std::int64_t multiple) {
     const auto times = [&](double value) {
@@ -158,11 +197,32 @@ class Chooser {
         const auto timed = static_cast<double>(range.timed);
         sizes[name] = name == small ? range.low
                                     : odd_multiple(part.first * timed, part.second * timed,
-                                                   std::int64_t{1} << (i / 4));
+                                                   range.step << (i / 4));
       }
       if (allowed(sizes) && fits_in_memory(sizes)) return sizes;
     }
     return std::nullopt;
+  }
+
+  /// All well above the timed ones. Where a product of all sizes passes what an int holds at such
+  /// sizes alone, it does.
+  std::optional<Bindings> all_far_above() {
+    constexpr double kShrink = 0.95;
+    std::optional<Bindings> found;
+    double least = kFarAbove.first, most = kFarAbove.second;
+    for (int i = 0; i < 4 * kTries; ++i) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_) {
+        const auto timed = static_cast<double>(range.timed);
+        sizes[name] = odd_multiple(least * timed, most * timed, range.step << (i % kTries / 4));
+      }
+      const bool fits = fits_in_memory(sizes);
+      if (!fits) most = std::max(least, kShrink * most);
+      if (!fits || !allowed(sizes)) continue;
+      if (!found || work(sizes) > work(*found)) found = sizes;
+      if (work(task_.sizes) >= kNumbersOfAnInt || work(*found) > kNumbersOfAnInt) break;
+    }
+    return found;
   }
 
   std::optional<Bindings> far_above(const std::string& large) {
@@ -170,7 +230,8 @@ class Chooser {
       Bindings sizes = task_.sizes;
       for (const auto& [name, range] : ranges_) sizes[name] = range.low;
       const auto timed = static_cast<double>(ranges_.at(large).timed);
-      sizes[large] = odd_multiple(kFarLeast * timed, kFarMost * timed, std::int64_t{1} << (i / 4));
+      sizes[large] =
+          odd_multiple(kFarLeast * timed, kFarMost * timed, ranges_.at(large).step << (i / 4));
       if (allowed(sizes) && fits_in_memory(sizes)) return sizes;
     }
     return std::nullopt;
@@ -186,7 +247,7 @@ class Chooser {
     if (times < kFarMost || 2 * least >= kNumbersOf32Bits) return std::nullopt;
     Bindings sizes = task_.sizes;
     for (int i = 0; i < kTries; ++i) {
-      sizes[large] = odd_multiple(1.01 * least, 1.1 * least, std::int64_t{1} << (i / 4));
+      sizes[large] = odd_multiple(1.01 * least, 1.1 * least, ranges_.at(large).step << (i / 4));
       const auto beyond = instantiate(task_.reference, sizes);
       if (beyond && most_elements(*beyond) > kNumbersOf32Bits && allowed(sizes) &&
           bytes(*beyond) <= kMostBytesBeyond)
@@ -234,7 +295,7 @@ class Chooser {
       Bindings sizes = task_.sizes;
       for (const auto& [name, range] : ranges_) {
         const std::int64_t low = std::max<std::int64_t>(1, range.low / 2 / divisor);
-        sizes[name] = fitted(range, odd(low, std::max(low, range.high / divisor)));
+        sizes[name] = fitted(range, stepped(range, odd(low, std::max(low, range.high / divisor))));
       }
       if (!allowed(sizes)) continue;
       if (is_affordable(sizes)) return sizes;
@@ -260,7 +321,7 @@ class Chooser {
       std::optional<Bindings> found;
       for (const std::int64_t value : {odd(least, least + least / 3), odd(least, least + least / 3),
                                        least / kFriendly * kFriendly + kFriendly}) {
-        sizes[large] = fitted(range, value);
+        sizes[large] = fitted(range, stepped(range, value));
         if (!found && allowed(sizes)) found = sizes;
       }
       if (found) {
@@ -283,7 +344,7 @@ class Chooser {
         std::int64_t power = 2;
         while (2 * power <= std::max<std::int64_t>(range.low / 2, 2)) power *= 2;
         while (2 * power <= most && random_.chance(0.5)) power *= 2;
-        sizes[name] = power - 1 + static_cast<std::int64_t>(random_.index(3));
+        sizes[name] = stepped(range, power - 1 + static_cast<std::int64_t>(random_.index(3)));
       }
       if (allowed(sizes) && is_affordable(sizes)) return sizes;
     }
@@ -313,6 +374,21 @@ class Chooser {
     return std::nullopt;
   }
 
+  /// A size that has its timed value at each check has another one.
+  std::optional<Bindings> other_than_timed(const std::string& name, bool above) {
+    const std::int64_t timed = task_.sizes.at(name);
+    for (int i = 0; i < kTries; ++i) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [other, range] : ranges_) sizes[other] = range.low;
+      // Next to the timed one first; then where constraints may want multiples.
+      const std::int64_t far = i < 4 ? i + 1 : std::int64_t{1} << (i - 2) / 2;
+      sizes[name] = above ? timed + far : timed - far;
+      if (sizes[name] < 1) break;
+      if (allowed(sizes) && is_affordable(sizes)) return sizes;
+    }
+    return std::nullopt;
+  }
+
   std::optional<Bindings> all_are_one() {
     Bindings sizes = task_.sizes;
     for (const auto& [name, range] : ranges_) sizes[name] = 1;
@@ -327,7 +403,8 @@ class Chooser {
       for (const auto& [name, range] : ranges_) sizes[name] = range.low;
       const std::int64_t times = i == 0 ? 2 : 2 + static_cast<std::int64_t>(random_.index(3));
       const Range& range = ranges_.at(small);
-      sizes[small] = std::max<std::int64_t>(1, odd(range.low, range.high) >> (i / 4));
+      sizes[small] =
+          stepped(range, std::max<std::int64_t>(1, odd(range.low, range.high) >> (i / 4)));
       sizes[large] = times * sizes[small];
       if (allowed(sizes) && is_affordable(sizes)) return sizes;
     }
@@ -347,11 +424,14 @@ class Chooser {
     // The last two are for constraints that want multiples.
     for (std::size_t i = values.size() - 2; i-- > 1;)
       std::swap(values[i], values[random_.index(i + 1)]);
+    const std::int64_t step = ranges_.at(large).step;
+    if (step > 1) values = {((timed / step + 1) | 1) * step, 2 * timed};
     for (std::int64_t divisor = 1; divisor <= 16; divisor *= 4) {
       for (const std::int64_t value : values) {
         Bindings sizes = task_.sizes;
         for (const auto& [name, range] : ranges_)
-          sizes[name] = std::max<std::int64_t>(1, range.low / divisor);
+          sizes[name] =
+              std::max<std::int64_t>(range.step, range.low / divisor / range.step * range.step);
         sizes[large] = value;
         if (allowed(sizes) && is_affordable(sizes)) return sizes;
       }
@@ -395,6 +475,7 @@ class Chooser {
   Random random_;
   const std::function<bool(const Bindings&)>& affordable_;
   std::map<std::string, Range> ranges_;
+  std::vector<std::string> the_same_;  ///< at all listed sizes
   double most_work_ = 1;
 };
 

@@ -48,6 +48,19 @@ bool approximates(const Recipe& recipe) {
   });
 }
 
+/// Has a size that has its timed value at every check another one? Whether the reference works
+/// there, nobody has said.
+bool varies_the_same(const Task& task, const Bindings& sizes) {
+  return std::ranges::any_of(sizes, [&](const auto& size) {
+    const auto timed = task.sizes.find(size.first);
+    if (timed == task.sizes.end() || timed->second == size.second) return false;
+    return std::ranges::all_of(task.check_sizes, [&](const Bindings& check) {
+      const auto listed = check.find(size.first);
+      return listed == check.end() || listed->second == timed->second;
+    });
+  });
+}
+
 bool has_unproved(const Recipe& recipe) { return std::ranges::any_of(recipe, is_unproved); }
 
 }  // namespace
@@ -303,7 +316,9 @@ Result<std::size_t> RequestBuilder::add_checks(EvaluationRequest& request, const
       // Made for the timed sizes, it need not exist at sizes of ours.
       const auto refuses = [&](const CheckSpace& rung) { return unproved_refuses(rung, recipe); };
       const bool may_lack =
-          hidden && task_.specialize && std::ranges::none_of(hidden_[i - checks_.size()], refuses);
+          hidden &&
+          (task_.specialize || varies_the_same(task_, hidden_[i - checks_.size()].front().sizes)) &&
+          std::ranges::none_of(hidden_[i - checks_.size()], refuses);
       if (outcome && !may_lack) outcome = std::unexpected(check.error());
       continue;
     }

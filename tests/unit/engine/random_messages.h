@@ -219,6 +219,11 @@ class Maker {
       if (flip()) buffer.fill.form = static_cast<int>(index(5));
       if (flip()) buffer.fill.pattern = static_cast<int>(index(9));
       if (flip()) buffer.fill.like = "x";
+      if (flip()) {
+        buffer.fill.like_a = -random_.unit();
+        buffer.fill.like_b = random_.unit();
+        buffer.fill.like_count = static_cast<std::int64_t>(1 + index(4096));
+      }
       if (flip()) buffer.fill.through = ScalarType::kF16;
       if (index(4) == 0) buffer.fill = sent();
       p.buffers.push_back(std::move(buffer));

@@ -195,6 +195,23 @@ TEST(ConstantInputs, AreVariedAroundTheConstant) {
   EXPECT_EQ(std::set(below.begin(), below.end()), (std::set{-3, -2}));
 }
 
+TEST(ConstantInputs, OfSixtyFourBitsAreVariedToTheBit) {
+  constexpr std::uint64_t kKey = 11400714819323198485ULL;
+  Fill fill{Kind::kConstant, 1.14e19, 0};
+  fill.exact = {{kKey, 0}};
+  const auto keys = contents<std::uint64_t>(program(ScalarType::kU64, fill), InputSet::kConstants);
+  EXPECT_GT(std::set(keys.begin(), keys.end()).size(), 9000U);
+  EXPECT_GE(std::ranges::min(keys), kKey / 2);
+  EXPECT_LE(std::ranges::max(keys), kKey);
+  fill.exact = {{~0ULL << 40, 0}};  // -2^40
+  const auto below = contents<std::int64_t>(program(ScalarType::kI64, fill), InputSet::kConstants);
+  EXPECT_EQ(std::ranges::min(below), -(1LL << 40));
+  EXPECT_LE(std::ranges::max(below), -(1LL << 39));
+  const auto large = contents<std::uint32_t>(
+      program(ScalarType::kU32, {Kind::kConstant, 2654435761, 0}), InputSet::kConstants);
+  EXPECT_GT(std::set(large.begin(), large.end()).size(), 9000U);
+}
+
 TEST(IntegerInputs, HangOnOneAnother) {
   auto p = program(ScalarType::kI32, {Kind::kIntegers, -500, 500});
   EXPECT_FALSE(has(input_sets_of(p), InputSet::kRelatedIntegers));
@@ -233,6 +250,44 @@ TEST(IntegerInputs, HangOnOneAnother) {
   EXPECT_LE(one_more, 40);  // rows
 }
 
+/// Quotients that are computed as floats are off where a quotient is whole, or nearly so.
+TEST(IntegerInputs, AreMultiplesOfAnotherBuffers) {
+  auto p = program(ScalarType::kI32, {Kind::kIntegers, 0, 4'250'000});
+  p.buffers.push_back({"d", ScalarType::kI32, {40, 250}, Role::kIn, {Kind::kIntegers, 1, 2000}});
+  const auto varied = with_inputs(p, InputSet::kRelatedIntegers, 4);
+  auto turned = varied;
+  std::swap(turned.buffers[0], turned.buffers[2]);
+  const auto x = contents<int>(varied, InputSet::kOwn), d = contents<int>(turned, InputSet::kOwn);
+  int exact = 0, before = 0, high = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    ASSERT_TRUE(x[i] >= 0 && x[i] <= 4'250'000 && d[i] >= 1 && d[i] <= 2000);
+    exact += x[i] % d[i] == 0 ? 1 : 0;
+    before += (x[i] + 1) % d[i] == 0 ? 1 : 0;
+    high += x[i] > 4'200'000 ? 1 : 0;
+  }
+  EXPECT_GT(exact, 2000);
+  EXPECT_GT(before, 4000);
+  EXPECT_GT(high, 4000);
+}
+
+/// Of all buffers of a relation, so that one's piece stands in the other many times.
+TEST(IntegerInputs, RepeatWhatAnotherBufferRepeats) {
+  auto p = program(ScalarType::kI32, {Kind::kIntegers, 0, 3});
+  p.buffers.push_back({"word", ScalarType::kI32, {16}, Role::kIn, {Kind::kIntegers, 0, 3}});
+  for (const std::uint64_t form : {5, 6}) {
+    const auto varied = with_inputs(p, InputSet::kRelatedIntegers, form);
+    auto turned = varied;
+    std::swap(turned.buffers[0], turned.buffers[2]);
+    const auto text = contents<int>(varied, InputSet::kOwn),
+               word = contents<int>(turned, InputSet::kOwn);
+    int found = 0;
+    for (std::size_t i = 0; i + 16 <= 250; ++i)
+      found += std::equal(word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_GE(found, form == 5 ? 234 / 3 : 234 / 13) << form;
+    EXPECT_LE(found, form == 5 ? 235 : 234 / 5 + 1) << form;
+  }
+}
+
 TEST(IntegerInputs, HavePatterns) {
   const auto p = program(ScalarType::kU32, {Kind::kIntegers, 0, 1000});
   for (std::uint64_t seed = 102; seed < 126; ++seed) {
@@ -257,10 +312,17 @@ TEST(IntegerInputs, HavePatterns) {
       case 4:
       case 5:
         // 0 and the end in turns from row to row, but for one to three elements, of which one is
-        // near a row's beginning, or near its end.
+        // near a row's beginning, or near its end; or but for more of them, up to half.
         for (std::size_t row = 0; row < 40; ++row) {
           const std::span one(v.data() + 250 * row, 250);
           const unsigned usual = (row + seed) % 2 == 0 ? 0 : 1000;
+          if (row % 4 > 1) {
+            const std::ptrdiff_t least = std::ptrdiff_t{4} << (row / 4 % 5);
+            const std::ptrdiff_t others = 250 - std::ranges::count(one, usual);
+            EXPECT_GE(others, least / 3) << seed << " " << row;
+            EXPECT_LE(others, 3 * least + 8) << seed << " " << row;
+            continue;
+          }
           EXPECT_GE(std::ranges::count(one, usual), 247) << seed << " " << row;
           EXPECT_LE(std::ranges::count(one, usual), 249) << seed << " " << row;
           EXPECT_LT(std::ranges::count(row % 2 == 0 ? one.first(16) : one.last(16), usual), 16);

@@ -53,6 +53,35 @@ Judgement judged(const Errors& errors, InputSet inputs = InputSet::kOwn) {
   return *result;
 }
 
+/// Half of the pieces are large, and in the others nothing is left but what cancelled.
+TEST(RelatedInputs, SmallPartsCountByTheirOwnMeasure) {
+  std::vector<double> truth;
+  for (std::size_t i = 0; i < 4096; ++i)
+    truth.push_back(hone_normal(5, i) * (i / 256 % 2 == 0 ? 1 : 1e-7));
+  const auto ends = [&](double candidate, double reference, bool locally, bool known = true) {
+    auto got = off_by(truth, 0), want = got;
+    for (std::size_t i = 256; i < truth.size(); i += i % 512 == 511 ? 257 : 1) {
+      const double up = hone_normal(8, i) < 0 ? -1e-7 : 1e-7;
+      got[i] += static_cast<float>(candidate * up);
+      want[i] -= static_cast<float>(reference * up);
+    }
+    const auto result = judge({.want = elements(want),
+                               .got = elements(got),
+                               .width = 1,
+                               .tolerance = {1e-4, 0},
+                               .inputs = InputSet::kRelated,
+                               .truth = [&] { return known ? elements(truth) : Elements{}; },
+                               .locally = locally},
+                              "y");
+    return result && result->ok();
+  };
+  EXPECT_TRUE(ends(0, 0, true));
+  EXPECT_FALSE(ends(0.01, 0, true));
+  EXPECT_TRUE(ends(0.01, 0, false));
+  EXPECT_TRUE(ends(0.01, 0.01, true)) << "the reference is no better";
+  EXPECT_TRUE(ends(0.01, 0, true, false)) << "nobody knows whether it is";
+}
+
 TEST(FewerBits, AreWrongWhateverTheToleranceSays) {
   for (const double bits : {8, 9, 11, 13}) {
     const Judgement judgement = judged({.candidate = std::exp2(-bits), .coarse = 0x1p-9});

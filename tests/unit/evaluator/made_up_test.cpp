@@ -41,6 +41,62 @@ TEST(MadeUp, ExactAnswersMustBeExact) {
   EXPECT_TRUE(right(InputSet::kEdges, true, 1e-3F));
 }
 
+/// The reference answers what is true of many elements, one after the other off by `errors`.
+bool right_of_many(const std::vector<float>& errors) {
+  std::vector<float> want(1024), got(1024);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    want[i] = 1 + static_cast<float>(i % 7);
+    got[i] = want[i] + 4 * errors[i % errors.size()];
+  }
+  const auto bytes = [](const std::vector<float>& values) {
+    return std::span(reinterpret_cast<const std::uint8_t*>(values.data()), 4 * values.size());
+  };
+  const auto decides = judge_made_up(
+      Tolerance{1e-4, 1e-5}, InputSet::kMultiples, true,
+      [&](Answer, Answer answer, const Tolerance& allowed) {
+        return compare(bytes(want), ScalarType::kF32,
+                       bytes(answer == Answer::kCandidate ? got : want), ScalarType::kF32, allowed);
+      },
+      [] { return Result<bool>(true); }, [] { return Result<bool>(false); });
+  return decides && decides->ok();
+}
+
+TEST(MadeUp, AnotherFormulaMayRoundAtManyPlaces) {
+  EXPECT_TRUE(right_of_many({0, 4e-7F, -8e-7F, 2e-6F, 0, -2e-7F, 6e-7F}));
+  EXPECT_FALSE(right_of_many({2e-6F, -3e-6F})) << "eighteen bits";
+  std::vector<float> one(1024);
+  one[17] = 3e-6F;
+  EXPECT_FALSE(right_of_many(one)) << "something was left out at one place";
+}
+
+/// Inputs may leave a reference no digit: what is as far off is as right.
+TEST(MadeUp, WhereTheReferenceHasNoDigitNoCandidateNeedsOne) {
+  const std::vector<double> truth = {1, 2, 3, 4};
+  const std::vector<float> own = {1.5F, 1, 4, 2};
+  const auto ends = [&](InputSet inputs, const std::vector<float>& got) {
+    const auto elements =
+        [&](Answer answer) -> std::pair<std::span<const std::uint8_t>, ScalarType> {
+      if (answer == Answer::kTruth)
+        return {{reinterpret_cast<const std::uint8_t*>(truth.data()), 32}, ScalarType::kF64};
+      const auto& values = answer == Answer::kReference ? own : got;
+      return {{reinterpret_cast<const std::uint8_t*>(values.data()), 16}, ScalarType::kF32};
+    };
+    const auto decides = judge_made_up(
+        Tolerance{1e-4, 1e-5}, inputs, false,
+        [&](Answer want, Answer answer, const Tolerance& allowed) {
+          const auto [wanted, type] = elements(want);
+          const auto [had, its] = elements(answer);
+          return compare(wanted, type, had, its, allowed);
+        },
+        [] { return Result<bool>(true); }, [] { return Result<bool>(false); });
+    return decides && decides->ok();
+  };
+  EXPECT_TRUE(ends(InputSet::kRelated, {0.5F, 3, 3, 5}));
+  EXPECT_TRUE(ends(InputSet::kPatterns, {0.5F, 3, 3, 5}));
+  EXPECT_FALSE(ends(InputSet::kEdges, {0.5F, 3, 3, 5}));
+  EXPECT_FALSE(ends(InputSet::kRelated, {0.5F, 3, 3, 50}));
+}
+
 TEST(MadeUp, WideInputsAllowOneRoundingAndNotFewerBits) {
   EXPECT_TRUE(right(InputSet::kWide, true, 3e-7F));
   EXPECT_FALSE(right(InputSet::kWide, true, 1e-5F));

@@ -121,11 +121,145 @@ TEST(InputSets, PatternsStayInTheRangeOfTheTasksOwnFill) {
         }
         if (set != InputSet::kRelated) continue;
         // In half of the pieces, so that there is something to measure errors by.
-        EXPECT_EQ(std::max(same, mirrored) > 1500, form < 2) << form;
+        EXPECT_EQ(std::max(same, mirrored) > 1500, form < 2 || form > 4) << form;
         EXPECT_LT(std::max(same, mirrored), 3500);
       }
     }
   }
+}
+
+TEST(InputSets, RowsRiseAndFallAndHaveNeighboursOfOneSize) {
+  auto own = program({Fill::Kind::kUniform, 0, 1});
+  own.buffers[0].shape = {50, 100};
+  const auto x = contents(with_inputs(own, InputSet::kStrided, 1).buffers[0]);
+  int rising = 0, falling = 0, smooth = 0, beside = 0;
+  for (std::size_t row = 0; row < 50; ++row) {
+    const auto begin = x.begin() + static_cast<std::ptrdiff_t>(100 * row), end = begin + 100;
+    const auto highest = std::max_element(begin, end);
+    float most = 0;
+    for (auto at = begin + 1; at != end; ++at) most = std::max(most, std::abs(*at - at[-1]));
+    rising += std::is_sorted(begin, end) ? 1 : 0;
+    falling += std::is_sorted(begin, end, std::greater<>()) ? 1 : 0;
+    smooth += most < 0.25F ? 1 : 0;
+    if (highest == begin || highest + 1 == end) continue;
+    beside += highest[1] > 0.7F * *highest && highest[-1] > 0.7F * *highest ? 1 : 0;
+  }
+  EXPECT_GE(rising, 5);
+  EXPECT_GE(falling, 5);
+  EXPECT_GE(smooth, 12);
+  EXPECT_GE(beside, 8);
+}
+
+/// Sparse rows have any number of elements.
+TEST(InputSets, RowsOfZerosHaveAnyNumberOfOthers) {
+  auto own = program({Fill::Kind::kUniform, -1, 1});
+  own.buffers[0].shape = {20, 250};
+  bool few = false, more = false, many = false;
+  for (int form = 0; form < forms_of(InputSet::kPatterns); ++form) {
+    const auto x = contents(
+        with_inputs(own, InputSet::kPatterns, static_cast<std::uint64_t>(form)).buffers[0]);
+    for (std::size_t row = 0; row < 20; ++row) {
+      const auto begin = x.begin() + static_cast<std::ptrdiff_t>(250 * row);
+      const auto others = 250 - std::count(begin, begin + 250, 0.0F);
+      few = few || (others >= 5 && others <= 16);
+      more = more || (others > 16 && others <= 40);
+      many = many || (others > 40 && others <= 125);
+    }
+  }
+  EXPECT_TRUE(few && more && many);
+}
+
+/// In a common part of both ranges: also where a task says other ends of one than of the other.
+TEST(InputSets, WhatOverlapsHangsOnOneAnother) {
+  auto own = program({Fill::Kind::kUniform, -1, 1});
+  own.buffers[1].fill = {Fill::Kind::kUniform, -0.5, 1.25};
+  const auto varied = with_inputs(own, InputSet::kRelated, 0);
+  const auto a = contents(varied.buffers[0]), b = contents(varied.buffers[1]);
+  int same = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) same += a[i] == b[i] ? 1 : 0;
+  EXPECT_GT(same, 1500);
+  for (const auto* v : {&a, &b}) {
+    EXPECT_GE(std::ranges::min(*v), -0.5F);
+    EXPECT_LE(std::ranges::max(*v), 1.0F);
+  }
+  own.buffers[1].fill = {Fill::Kind::kUniform, 2, 3};
+  for (std::uint64_t form = 0; form < 4; ++form) {
+    const auto apart = with_inputs(own, InputSet::kRelated, form);
+    EXPECT_EQ(apart.buffers[0].fill.pattern == 0 && apart.buffers[1].fill.pattern == 0, false);
+  }
+}
+
+/// Two pairs at once: then what is nearly the same may cancel.
+TEST(InputSets, SeveralBuffersHangOnOneAnotherInTheSameRows) {
+  auto own = program({Fill::Kind::kUniform, 0.5, 1});
+  for (const char* name : {"c", "d"})
+    own.buffers.push_back({name, ScalarType::kF32, {5000}, Role::kIn, own.buffers[0].fill});
+  const auto varied = with_inputs(own, InputSet::kRelated, 3);  // nearly
+  const auto a = contents(varied.buffers[0]), b = contents(varied.buffers[1]);
+  const auto c = contents(varied.buffers[4]), d = contents(varied.buffers[5]);
+  int cancel = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    cancel += std::abs(a[i] * d[i] - b[i] * c[i]) < 1e-5F ? 1 : 0;
+  EXPECT_GT(cancel, 1500);
+  EXPECT_LT(cancel, 3500);
+}
+
+TEST(InputSets, MultiplesOfAnotherBuffersElements) {
+  auto own = program({Fill::Kind::kUniform, 0, 1});
+  own.buffers[1].fill = {Fill::Kind::kUniform, 0.3, 0.7};
+  own.buffers[1].shape = {2};
+  const auto varied = with_inputs(own, InputSet::kRelated, 4);
+  const auto x = contents(varied.buffers[0]), scale = contents(varied.buffers[1]);
+  int exact = 0;
+  for (const float v : x) {
+    const float one = v / scale[0], two = v / scale[1];
+    exact += one == std::floor(one) || two == std::floor(two) ? 1 : 0;
+  }
+  EXPECT_GT(exact, 1200);
+  EXPECT_LT(exact, 3500);
+}
+
+/// Of products some bits are left, or few: between those that have all and those that are 0.
+TEST(InputSets, SomeProductsAreDenormal) {
+  const auto own = program({Fill::Kind::kUniform, -1, 1});
+  int few = 0, some = 0, denormal = 0;
+  for (int form = 0; form < forms_of(InputSet::kPatterns); ++form) {
+    const auto varied = with_inputs(own, InputSet::kPatterns, static_cast<std::uint64_t>(form));
+    const float most = std::ranges::max(contents(varied.buffers[0]));
+    const float square = most * most;
+    few += square > 0 && square < 0x1p-140F ? 1 : 0;
+    some += square >= 0x1p-140F && square < 0x1p-126F ? 1 : 0;
+    denormal += rounds_products(varied) ? 1 : 0;
+  }
+  EXPECT_EQ(few, 1);
+  EXPECT_EQ(some, 1);
+  EXPECT_EQ(denormal, 2);
+}
+
+/// What an iteration that converges changes from call to call.
+TEST(Changes, OfTheLastBitsAreSmallAndManyAndInTheRange) {
+  const ConcreteBuffer x{"x", ScalarType::kF32, {5000}, Role::kIn, {Fill::Kind::kUniform, 0, 1}};
+  const auto before = contents(x);
+  std::vector<float> after(5000);
+  fill::Source::with_changes(*fill::Source::open(x, 7), x, 9 | fill::kLastBits)
+      ->read(0, reinterpret_cast<std::uint8_t*>(after.data()), 20000);
+  int changed = 0;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    EXPECT_LE(std::abs(after[i] - before[i]), 0x1p-11F * before[i]) << i;
+    EXPECT_TRUE(after[i] >= 0 && after[i] <= 1);
+    changed += after[i] != before[i] ? 1 : 0;
+  }
+  EXPECT_GT(changed, 3000);
+  const ConcreteBuffer n{"n", ScalarType::kI32, {5000}, Role::kIn, {Fill::Kind::kIntegers, 3, 9}};
+  std::vector<int> own(5000), other(5000);
+  (*fill::Source::open(n, 7))->read(0, reinterpret_cast<std::uint8_t*>(own.data()), 20000);
+  fill::Source::with_changes(*fill::Source::open(n, 7), n, 9 | fill::kLastBits)
+      ->read(0, reinterpret_cast<std::uint8_t*>(other.data()), 20000);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    EXPECT_LE(std::abs(own[i] - other[i]), 1);
+    EXPECT_TRUE(other[i] >= 3 && other[i] <= 9);
+  }
+  EXPECT_NE(own, other);
 }
 
 TEST(InputSets, ProductsOfMultiplesAreExactInF32AndNotInTf32) {

@@ -50,9 +50,11 @@ TEST(HiddenSizes, WithoutSpecialisationGoAboveTheTimedOnes) {
   };
   for (std::uint64_t seed = 1; seed < 30; ++seed) {
     const auto sizes = hidden_sizes(*t, seed);
-    ASSERT_EQ(sizes.size(), 12U);
+    ASSERT_EQ(sizes.size(), 14U);
     EXPECT_TRUE(is_near_a_power(sizes[3].at("M")) && is_near_a_power(sizes[3].at("N")));
-    for (const Bindings& one : sizes) EXPECT_EQ(one.at("C"), 3);
+    for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(sizes[i].at("C"), 3);
+    EXPECT_EQ(sizes[12].at("C"), 2);
+    EXPECT_EQ(sizes[13].at("C"), 4);
     EXPECT_GT(sizes[4].at("M"), 4096);
     EXPECT_LE(sizes[4].at("N"), 65);
     EXPECT_GT(sizes[5].at("N"), 4096);
@@ -71,7 +73,7 @@ TEST(HiddenSizes, WithoutSpecialisationGoAboveTheTimedOnes) {
   }
   // What cannot be afforded is left out.
   const auto few = hidden_sizes(*t, 5, [](const Bindings& one) { return one.at("M") <= 4096; });
-  EXPECT_EQ(few.size(), 11U);
+  EXPECT_EQ(few.size(), 13U);
 }
 
 TEST(HiddenSizes, OfAllRemaindersHaveEachOnce) {
@@ -102,13 +104,15 @@ TEST(LargeSizes, HaveSeveralLargeAtOnceAndOneFarAbove) {
   ASSERT_TRUE(t) << t.error().message;
   for (std::uint64_t seed = 1; seed < 30; ++seed) {
     const auto sizes = large_sizes(*t, seed);
-    ASSERT_EQ(sizes.size(), 5U);
+    ASSERT_EQ(sizes.size(), 6U);
     for (const auto* name : {"M", "N"}) {
       EXPECT_GE(sizes[0].at(name), 4096);
       EXPECT_LE(sizes[0].at(name), 5800);
       EXPECT_GE(sizes[1].at(name), 2400);
       EXPECT_LE(sizes[1].at(name), 4120);
       EXPECT_EQ(sizes[0].at(name) % 2, 1);
+      EXPECT_GE(sizes[5].at(name), 6143);
+      EXPECT_LE(sizes[5].at(name), 12300);
     }
     for (const Bindings& one : sizes) EXPECT_EQ(one.at("C"), 3);
     EXPECT_GE(sizes[2].at("M"), 3 * 4096 - 1);
@@ -129,7 +133,7 @@ TEST(LargeSizes, HaveSeveralLargeAtOnceAndOneFarAbove) {
       ", \"specialize\": false, \"constraints\": [\"N % 4 == 0\"], \"check_sizes\": "
       "[{\"M\": 33, \"N\": 64, \"C\": 3}]");
   ASSERT_TRUE(multiples) << multiples.error().message;
-  EXPECT_EQ(large_sizes(*multiples, 1).size(), 5U);
+  EXPECT_EQ(large_sizes(*multiples, 1).size(), 6U);
   for (const Bindings& one : large_sizes(*multiples, 1)) EXPECT_EQ(one.at("N") % 4, 0);
 }
 
@@ -144,6 +148,63 @@ TEST(HiddenSizes, AboveTheTimedOnesTheConstraintsHold) {
     above = above || one.at("N") > 4096;
   }
   EXPECT_TRUE(above);
+}
+
+/// What takes blocks in pairs is right at even numbers of blocks and at one.
+TEST(HiddenSizes, AreOddMultiplesOfWhatConstraintsWant) {
+  const auto t = task(
+      ", \"specialize\": false, \"constraints\": [\"N % 256 == 0\", \"M % 12 == 0\"], "
+      "\"check_sizes\": [{\"M\": 12, \"N\": 256, \"C\": 3}, {\"M\": 24, \"N\": 512, \"C\": 3}]");
+  ASSERT_TRUE(t) << t.error().message;
+  for (std::uint64_t seed = 1; seed < 30; ++seed) {
+    auto all = hidden_sizes(*t, seed);
+    EXPECT_GE(all.size(), 6U) << seed;
+    for (const auto& one : large_sizes(*t, seed)) all.push_back(one);
+    EXPECT_GE(all.size(), 10U) << seed;
+    bool rows = false, columns = false;
+    for (const Bindings& one : all) {
+      EXPECT_EQ(one.at("N") % 256, 0);
+      EXPECT_EQ(one.at("M") % 12, 0);
+      columns = columns || (one.at("N") > 256 && one.at("N") / 256 % 2 == 1);
+      rows = rows || (one.at("M") > 12 && one.at("M") / 12 % 2 == 1);
+    }
+    EXPECT_TRUE(rows && columns) << seed;
+  }
+}
+
+TEST(HiddenSizes, VaryWhatNoCheckListsWhereEverySizeCounts) {
+  const std::string checks = "\"check_sizes\": [{\"M\": 33, \"N\": 65}, {\"M\": 7, \"N\": 20}]";
+  const auto t = task(", \"specialize\": false, " + checks);
+  ASSERT_TRUE(t) << t.error().message;
+  bool below = false, above = false;
+  for (const Bindings& one : hidden_sizes(*t, 5)) {
+    below = below || one.at("C") < 3;
+    above = above || one.at("C") > 3;
+  }
+  EXPECT_TRUE(below && above);
+  const auto made_for_the_timed = task(", " + checks);
+  ASSERT_TRUE(made_for_the_timed);
+  for (const Bindings& one : hidden_sizes(*made_for_the_timed, 5)) EXPECT_EQ(one.at("C"), 3);
+}
+
+/// An int that holds the product of the timed sizes need not hold that of larger ones.
+TEST(LargeSizes, MultiplyToMoreThanAnIntHolds) {
+  const auto t = parse_task(
+      "/* hone {\"name\": \"t\", \"sizes\": {\"M\": 512, \"N\": 512, \"K\": 4096}, "
+      "\"specialize\": false, \"check_sizes\": [{\"M\": 33, \"N\": 65, \"K\": 12}],"
+      "\"buffers\": [{\"name\": \"x\", \"type\": \"f32\", \"shape\": [\"M\", \"N\"], "
+      "\"role\": \"inout\"}],"
+      "\"launches\": [{\"kernel\": \"k\", \"grid\": [\"ceildiv(N,256)\", \"M\"], "
+      "\"block\": [256], \"args\": [\"x\"]}]} */ __global__ void k(float* x) {}",
+      "t.cu");
+  ASSERT_TRUE(t) << t.error().message;
+  for (std::uint64_t seed = 1; seed < 30; ++seed) {
+    double most = 0;
+    for (const Bindings& one : large_sizes(*t, seed))
+      if (one.at("M") < 3 * 512 && one.at("N") < 3 * 512)
+        most = std::max(most, 1.0 * static_cast<double>(one.at("M") * one.at("N") * one.at("K")));
+    EXPECT_GT(most, 0x1p31) << seed;
+  }
 }
 
 TEST(HiddenSizes, KeepWhatEveryListedSizeHas) {
