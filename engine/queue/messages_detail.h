@@ -22,7 +22,8 @@ using Json = nlohmann::json;
 
 inline constexpr std::size_t kMaxLine = 256;        // of a name for a person [B]
 inline constexpr std::size_t kMaxText = 8192;       // of a text for a person [B]
-inline constexpr std::size_t kMaxChecks = 64;       // as a runner takes
+inline constexpr std::size_t kMaxChecks = 64;       // that a task lists
+inline constexpr std::size_t kMaxCases = 192;       // of one evaluation, as a runner takes
 inline constexpr std::size_t kMaxBuffers = 256;     // of one program
 inline constexpr std::size_t kMaxRank = 8;          // of a buffer's shape
 inline constexpr std::size_t kMaxLaunches = 256;    // of one program

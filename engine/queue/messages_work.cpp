@@ -61,7 +61,7 @@ Json to_message(const CheckCase& check, Sources& sources) {
 std::vector<std::string> read_sources(const JsonCursor& cursor) {
   std::vector<std::string> sources;
   std::size_t bytes = 0;
-  for (const JsonCursor& element : cursor.elements_up_to(2 * kMaxChecks + 2)) {
+  for (const JsonCursor& element : cursor.elements_up_to(2 * kMaxCases + 2)) {
     sources.push_back(read_source(element));
     bytes += sources.back().size();
     if (bytes > kMaxSources) {
@@ -180,7 +180,7 @@ WorkMessage read_work(const JsonCursor& root) {
   message.id = read_id(root.at("id"));
   message.kind = root.at("kind").choice<WorkMessage::Kind>(parse_kind, kKinds);
   const auto sources = read_sources(root.at("sources"));
-  for (const JsonCursor& check : root.at("checks").elements_up_to(kMaxChecks)) {
+  for (const JsonCursor& check : root.at("checks").elements_up_to(kMaxCases)) {
     if (!root.ok()) return message;
     request.checks.push_back(read_case(check, sources, message.kind));
   }

@@ -32,11 +32,12 @@ enum class Answer { kReference, kCandidate, kTruth, kRounded };
 }
 
 /// Whether what is off by more than exactness() is rounding in another formula, such as Winograd's,
-/// and not fewer bits, nor what was left out at a few places. `at_all` counts what is off at all.
-[[nodiscard]] inline bool rounds_otherwise(const Comparison& at_all) {
+/// and not fewer bits, nor what was left out at a few places, which is asked of other sets than
+/// kWide: its sums have few terms. `at_all` counts what is off at all.
+[[nodiscard]] inline bool rounds_otherwise(const Comparison& at_all, InputSet inputs) {
   return at_all.elements >= kManyElements && at_all.norm_error <= kOtherFormula &&
          at_all.max_rel_error <= kOtherFormulaMost &&
-         at_all.mismatches >= at_all.elements / kOneOfRounded;
+         (inputs == InputSet::kWide || at_all.mismatches >= at_all.elements / kOneOfRounded);
 }
 
 /// Inputs that are made so that sums cancel or products lose bits: a reference may have no digit
@@ -114,7 +115,7 @@ auto judge_made_up(const Tolerance& tolerance, InputSet inputs, bool exact, Comp
     if (strictly && !strictly->ok() && plain->ok()) {
       const auto at_all = compare(Answer::kReference, Answer::kCandidate,
                                   Tolerance{0x1p-40, 0, tolerance.non_finite});
-      if (at_all && rounds_otherwise(*at_all)) return plain;
+      if (at_all && rounds_otherwise(*at_all, inputs)) return plain;
     }
     if (!strictly || !strictly->ok() || own->max_rel_error == 0) return strictly;
   }

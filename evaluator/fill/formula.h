@@ -71,7 +71,8 @@ enum { HONE_TIES_OF_ROWS, HONE_TIES_OF_COLUMNS, HONE_TIES_EVERYWHERE, HONE_NO_TI
 // of the ends; otherwise: in the others 0. Strided: every second row has a shape instead; see
 // hone_shape. Multiples of: an element is a multiple of one of another buffer's, or next to one;
 // floats are so in half of the rows only. Repeated: as the same, and with one period along the
-// rows: three, or in another form five to thirteen.
+// rows: three, or in another form five to thirteen. Divisors: f32 of which the rounded reciprocal,
+// times the number itself, is less than one, so that a quotient is not what it gives.
 enum {
   HONE_NO_PATTERN,
   HONE_SAME,
@@ -87,7 +88,8 @@ enum {
   HONE_RARE,
   HONE_RARE_OTHERWISE,
   HONE_MULTIPLES_OF,
-  HONE_REPEATED
+  HONE_REPEATED,
+  HONE_DIVISORS
 };
 
 struct hone_fill {

@@ -573,6 +573,20 @@ HONE_LARGE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
   return n & ((1ULL << (8 * hone_size(f.type))) - 1ULL);
 }
 
+// Of one in seven f32 the rounded reciprocal gives less than one.
+HONE_LARGE_FN hone_u64 hone_divisor(struct hone_fill f, hone_u64 index) {
+  hone_u64 key = f.key, bits = 0;
+  for (hone_u64 k = 0; k < 40; ++k) {
+    f.key = key ^ (k << 32);
+    bits = hone_plain_element(f, index);
+    double by = hone_decode(f.type, bits);
+    if (f.type != HONE_F32 || by == 0.0) return bits;
+    double reciprocal = hone_decode(HONE_F32, hone_encode_float(HONE_F32, 1.0 / by));
+    if (hone_decode(HONE_F32, hone_encode_float(HONE_F32, reciprocal * by)) < 1.0) return bits;
+  }
+  return bits;
+}
+
 // A multiple of an element of the buffer whose key is `other`, or a number next to one: of the
 // element with this index, of this column or row, or of any. Half of the multiples are the largest
 // ones that there are. Where there is none in the range, any number of it.
@@ -590,7 +604,7 @@ HONE_LARGE_FN hone_u64 hone_multiple(struct hone_fill f, hone_u64 index) {
   of.b = f.other_b;
   of.low = f.other_low;
   of.span = f.other_span;
-  hone_u64 base = hone_plain_element(of, at), any = hone_plain_element(f, index);
+  hone_u64 base = hone_divisor(of, at), any = hone_plain_element(f, index);
   const hone_i64 most = 1048576LL;
   if (hone_is_float(f.type)) {
     double by = hone_decode(f.type, base);
@@ -633,9 +647,9 @@ HONE_FN hone_u64 hone_patterned_element(struct hone_fill f, hone_u64 index) {
   hone_u64 width = f.width < f.count ? f.width : 64ULL;
   hone_u64 row = hone_row_of_pattern(f, index), at = index % width;
   hone_u64 bits = hone_bits(f.other ^ 7ULL, row), rows = f.count / width;
-  // The same rows of all buffers that hang on one another; of a vector, every second piece of 256.
-  hone_u64 related = f.width < f.count ? hone_bits(f.group ^ 7ULL, row)
-                                       : row / 4ULL + hone_bits(f.group ^ 7ULL, 0);
+  // The same rows of all buffers that hang on one another; of a vector, the first piece of 256 and
+  // every second one after it.
+  hone_u64 related = f.width < f.count ? hone_bits(f.group ^ 7ULL, row) : row / 4ULL;
   switch (f.pattern) {
     case HONE_MULTIPLES_OF:
       if (!hone_is_float(f.type) || (related & 1U)) return hone_multiple(f, index);
@@ -669,6 +683,8 @@ HONE_FN hone_u64 hone_patterned_element(struct hone_fill f, hone_u64 index) {
       if (bits & 2U) bits = hone_bits(f.key ^ 7ULL, row + 1ULL);
       at %= bits & 1U ? 2ULL << (bits >> 8) % 6ULL : 2ULL + (bits >> 8) % 31ULL;
       break;
+    case HONE_DIVISORS:
+      return hone_divisor(f, index);
     case HONE_PERMUTED:
       return hone_plain_element(f, hone_permuted(f.key, index, f.count));
     default:

@@ -470,7 +470,7 @@ int forms_of(InputSet set) {
   switch (set) {
     case InputSet::kRelated:
     case InputSet::kRelatedIntegers:
-      return forms_of_relations();
+      return forms_of_relations(set == InputSet::kRelated);
     case InputSet::kPatterns:
       return kFormsOfFloats;
     case InputSet::kPatternsOfIntegers:

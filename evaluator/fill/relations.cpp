@@ -14,9 +14,10 @@ namespace {
 
 // Deviations of a normal fill that count as its range: of 2^30 values two or so are beyond six.
 constexpr double kDeviations = 6, kUsualDeviations = 3;
-constexpr double kLeastShared = 1.0 / 16;      // of the narrower of two ranges
+constexpr double kLeastShared = 1.0 / 16;  // of the narrower of two ranges
 constexpr double kLargestNumber = 0x1p62;  // of which multiples are taken
-constexpr int kRelations[] = {HONE_SAME, HONE_MIRRORED, HONE_ROWS_MOVED, HONE_NEARLY, HONE_MULTIPLES_OF, HONE_REPEATED, HONE_REPEATED};
+constexpr int kRelations[] = {HONE_SAME,         HONE_MIRRORED, HONE_ROWS_MOVED, HONE_NEARLY,
+                              HONE_MULTIPLES_OF, HONE_REPEATED, HONE_REPEATED};
 
 /// What the contents of both may be; none: they have no type or no range in common.
 std::optional<Fill> shared_fill(ScalarType type, const Fill& fill, const ConcreteBuffer& other) {
@@ -118,6 +119,7 @@ void relate_by_multiples(const std::vector<ConcreteBuffer*>& varied, std::uint64
   const auto& [divisor, multiple] = pairs[choice % pairs.size()];
   fill_plainly(*divisor);
   fill_plainly(*multiple);
+  if (is_float(divisor->type)) divisor->fill.pattern = HONE_DIVISORS;
   Fill& fill = multiple->fill;
   fill.pattern = HONE_MULTIPLES_OF;
   fill.like = divisor->name;
@@ -144,11 +146,15 @@ void fill_plainly(ConcreteBuffer& buffer) {
   buffer.fill.kind = is_float(buffer.type) ? Fill::Kind::kUniform : Fill::Kind::kIntegers;
 }
 
-int forms_of_relations() { return std::size(kRelations); }
+int forms_of_relations(bool floats) {
+  // Of integers, whose sums are exact, more rests on the period.
+  return static_cast<int>(std::size(kRelations)) - (floats ? 1 : 0);
+}
 
 void relate(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
-  const int relation = kRelations[seed % std::size(kRelations)];
-  std::uint64_t choice = seed / std::size(kRelations);
+  const auto forms = static_cast<std::uint64_t>(forms_of_relations(is_float(varied.front()->type)));
+  const int relation = kRelations[seed % forms];
+  std::uint64_t choice = seed / forms;
   std::vector<Kin> all = kin_of(varied);
   if (relation == HONE_MULTIPLES_OF || all.empty()) return relate_by_multiples(varied, choice);
   for (Kin& kin : all) {
@@ -156,14 +162,14 @@ void relate(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
     // What is nearly alike in pairs may cancel; where all is alike, everything may.
     auto pairs = pairs_of(n, relation == HONE_NEARLY && n > 2 ? 1 + choice % 2 : choice % 3);
     if (n != 4)
-      std::ranges::rotate(kin.buffers, kin.buffers.begin() +
-                                           static_cast<std::ptrdiff_t>(choice / 3 % n));
+      std::ranges::rotate(kin.buffers,
+                          kin.buffers.begin() + static_cast<std::ptrdiff_t>(choice / 3 % n));
     for (const auto& [first, second] : pairs) {
       ConcreteBuffer &one = *kin.buffers[first], &two = *kin.buffers[second];
       one.fill = two.fill = kin.fill;
       two.fill.pattern = relation;
       two.fill.like = one.name;
-      if (relation == HONE_REPEATED && seed % std::size(kRelations) == std::size(kRelations) - 1)
+      if (relation == HONE_REPEATED && seed % forms == std::size(kRelations) - 1)
         two.fill.form = HONE_CURVE;
       if (relation != HONE_REPEATED) continue;
       one.fill.pattern = relation;

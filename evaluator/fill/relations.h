@@ -1,4 +1,5 @@
-// How the contents of several buffers hang on one another: for input_sets.cpp alone. Pure functions.
+// How the contents of several buffers hang on one another: for input_sets.cpp alone. Pure
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ void fill_plainly(ConcreteBuffer& buffer);
 [[nodiscard]] bool can_relate(const std::vector<ConcreteBuffer*>& varied);
 
 /// Of as many seeds, one after the other, each gives another relation.
-[[nodiscard]] int forms_of_relations();
+[[nodiscard]] int forms_of_relations(bool floats);
 
 /// Buffers that may hold the same do, or nearly so, all of them or in pairs, in the part that their
 /// ranges have in common; or what one holds are multiples of what another one does. By `seed`.

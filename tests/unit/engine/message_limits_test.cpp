@@ -144,13 +144,13 @@ TEST(WorkMessages, WhatNoDeviceTakesIsNotSent) {
 }
 
 TEST(WorkMessages, AreNotTooMany) {
-  expect_unsendable([](WorkMessage& m) { m.request.checks.resize(65, m.request.checks[0]); },
-                    "checks: has 65 entries; at most 64");
+  expect_unsendable([](WorkMessage& m) { m.request.checks.resize(193, m.request.checks[0]); },
+                    "checks: has 193 entries; at most 192");
   expect_unsendable(
       [](WorkMessage& m) { m.request.timed.candidate.source.assign(kMaxSources - 10, ' '); },
       "sources: the sources have more than 1048576 bytes in all");
   WorkMessage message = small_work();
-  message.request.checks.resize(64, message.request.checks[0]);
+  message.request.checks.resize(192, message.request.checks[0]);
   EXPECT_TRUE(encode(message));
   expect_unsendable([](WorkMessage& m) { m.id = "a/b"; }, "id: 'a/b' is no id");
   expect_unsendable([](WorkMessage& m) { m.request.flops = -1; }, "flops: is -1");

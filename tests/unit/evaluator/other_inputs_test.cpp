@@ -217,6 +217,7 @@ TEST(InputSets, MultiplesOfAnotherBuffersElements) {
   }
   EXPECT_GT(exact, 1200);
   EXPECT_LT(exact, 3500);
+  for (const float by : scale) EXPECT_LT(by * (1 / by), 1);
 }
 
 /// Of products some bits are left, or few: between those that have all and those that are 0.

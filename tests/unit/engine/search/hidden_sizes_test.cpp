@@ -153,8 +153,8 @@ TEST(HiddenSizes, AboveTheTimedOnesTheConstraintsHold) {
 /// What takes blocks in pairs is right at even numbers of blocks and at one.
 TEST(HiddenSizes, AreOddMultiplesOfWhatConstraintsWant) {
   const auto t = task(
-      ", \"specialize\": false, \"constraints\": [\"N % 256 == 0\", \"M % 12 == 0\"], "
-      "\"check_sizes\": [{\"M\": 12, \"N\": 256, \"C\": 3}, {\"M\": 24, \"N\": 512, \"C\": 3}]");
+      ", \"specialize\": false, \"constraints\": [\"N % 256 == 0\", \"M % 32 == 0\"], "
+      "\"check_sizes\": [{\"M\": 32, \"N\": 256, \"C\": 3}, {\"M\": 64, \"N\": 512, \"C\": 3}]");
   ASSERT_TRUE(t) << t.error().message;
   for (std::uint64_t seed = 1; seed < 30; ++seed) {
     auto all = hidden_sizes(*t, seed);
@@ -164,9 +164,9 @@ TEST(HiddenSizes, AreOddMultiplesOfWhatConstraintsWant) {
     bool rows = false, columns = false;
     for (const Bindings& one : all) {
       EXPECT_EQ(one.at("N") % 256, 0);
-      EXPECT_EQ(one.at("M") % 12, 0);
+      EXPECT_EQ(one.at("M") % 32, 0);
       columns = columns || (one.at("N") > 256 && one.at("N") / 256 % 2 == 1);
-      rows = rows || (one.at("M") > 12 && one.at("M") / 12 % 2 == 1);
+      rows = rows || (one.at("M") > 32 && one.at("M") / 32 % 2 == 1);
     }
     EXPECT_TRUE(rows && columns) << seed;
   }

@@ -182,7 +182,7 @@ TEST(RequestBuilder, ComparesLargeSizesInPart) {
     EXPECT_EQ(one.inputs, InputSet::kOwn);
     EXPECT_GT(one.reference.buffers[2].elements(), 400'000);
   }
-  EXPECT_EQ(in_part, 4);
+  EXPECT_EQ(in_part, 5);
 }
 
 class EditRequests : public testing::Test {
