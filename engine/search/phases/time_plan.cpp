@@ -118,12 +118,10 @@ double TimePlan::search_end() const {
   const double most = modelled_ ? kMostForFinals : kMostForFinalsOnGpu;
   reserve = std::max(reserve, std::min(most * total, wanted));
   const double begin = std::min(search_begin_s_, total);
-  double least = 0;
-  if (!modelled_ && !found_) {
-    least = total;  // but for the reference there is nothing to time yet
-  } else if (reference_is_very_slow() && pioneers_out_) {
-    least = kUntilAnswered * total;
-  }
+  // But for the reference there is nothing to time yet; or the first faster candidate may replace
+  // only one of several launches, where one of those that were sent ahead may replace all of them.
+  const bool waits = (!modelled_ && !found_) || (reference_is_very_slow() && pioneers_out_);
+  const double least = waits ? total : 0;
   return std::max({least, begin + kLeastForSearch * (total - begin), total - reserve});
 }
 
