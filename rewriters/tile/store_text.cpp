@@ -112,8 +112,9 @@ void StoreText::write_by_threads(const Store& store, Code& code) {
                        {"outputs", outputs(store, width)}};
   std::string all = filled(R"(// Outputs (m, n_run) and its right neighbours from their sums.
 const auto store = [&](int m, int n_run, const $prefixpack<$sum_type, $width>& sum) {
-  if (m >= $rows || n_run >= $columns) return;
-  $outputs
+  if (m < $rows && n_run < $columns) {
+    $outputs
+  }
 };
 const int m = $row + warp * 16 + lane / 4;
 )",

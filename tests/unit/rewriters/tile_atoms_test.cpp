@@ -259,9 +259,9 @@ TEST(TileAtoms, ProductsOfFragments) {
       const std::string half = type == ScalarType::kF16 ? "__half" : "__nv_bfloat16";
       const auto got = test.probed(
           {{"g_settle(parts[j]);",
-            fmt::format("g_each<8>([&](auto i) {{\n"
+            fmt::format("#pragma unroll\nfor (int i = 0; i < 8; ++i)\n"
                         "  probe[(threadIdx.x - 128) * {} + j * 8 + i] = static_cast<float>("
-                        "reinterpret_cast<const {}*>(&parts[j][i / 2])[i % 2]);\n}});",
+                        "reinterpret_cast<const {}*>(&parts[j][i / 2])[i % 2]);",
                         k / 2, half)},
            {"g_settle(sums);", Probed::each_of("sums[i]", columns / 2, 128 * k / 2)}});
       if (got.empty()) return;
@@ -411,9 +411,8 @@ TEST_F(TileSums, RunsOfEveryThread) {
   std::get<Multiply>(math[1].is).sums = 1;
   math.push_back({MapSums{.sums = 0, .sum = leaf(), .value = test.real(33554432)}});
   math.push_back({AddRuns{0, 1, test.nodes.boolean(false)}});
-  const auto got = test.probed({{"g_add_runs(sums, runs, false);",
-                                 "g_each<32>([&](auto i) { probe[(threadIdx.x - 128) * 32 + i] = "
-                                 "sums[i] - 33554432.0f + runs[i]; });"}});
+  const auto got = test.probed(
+      {{"g_add_runs(sums, runs, false);", Probed::each_of("sums[i] - 33554432.0f + runs[i]", 32)}});
   ASSERT_FALSE(got.empty());
   expect_sums(got, 64, 0, 1,
               [&](std::int64_t row, std::int64_t column) { return sum(row, column); });
@@ -449,9 +448,9 @@ TEST_F(TileSums, StoresOfEveryThread) {
     test.read_ring();
     test.math().push_back({store_of(test, type, leaf())});
     const int width = type == ScalarType::kF16 ? 4 : 2;
-    const std::string returns = "if (m >= 64 || n_run >= 64) return;";
+    const std::string inside = "if (m < 64 && n_run < 64) {";
     const auto owners = test.probed(
-        {{returns,
+        {{inside,
           fmt::format("for (int j = 0; j < {}; ++j) probe[m * 64 + n_run + j] = threadIdx.x "
                       "- 128;",
                       width)}});
