@@ -514,7 +514,8 @@ Result<bool> EvaluatorImpl::Gates::measure() {
            !e_.slow_runs_.is_hopeless(task_key(), evaluation_.modelled_us);
   };
   const auto measured =
-      e_.gpu_->measure(measure, request_.order, deadline_s, &evaluation_.gates, wanted);
+      e_.gpu_->measure(measure, {.modelled_us = evaluation_.modelled_us, .order = request_.order},
+                       deadline_s, &evaluation_.gates, wanted);
   if (!measured) return std::unexpected(measured.error());
   if (measured->given_up) {
     evaluation_.screened = true;
