@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <sstream>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "engine/rewriting/watch.h"
+#include "engine/search/strategy/moves.h"
 
 namespace hone::search {
 namespace {
@@ -16,6 +19,22 @@ constexpr double kMore = 1.000001;  // than rounding
 constexpr double kFirstReading_s = 10;
 /// Of what checks the lift; a source may be slow to lift.
 constexpr double kLiftCheck_s = 5;
+
+/// Makes what a search begins with, which its space then knows, until it is destroyed.
+class Preparing {
+ public:
+  Preparing(SearchRun& run, Space& space, double limit_s)
+      : watch_(run.rewriting, run.options.stop, limit_s),
+        thread_([&space](const std::stop_token& ended) {
+          const FirstRecipes first = first_recipes(space);
+          for (std::size_t i = 0; i < first.with_start && !ended.stop_requested(); ++i)
+            (void)space.rewritten(first.recipes[i]);
+        }) {}
+
+ private:
+  RewritingWatch watch_;
+  std::jthread thread_;
+};
 
 }  // namespace
 
@@ -83,9 +102,11 @@ Result<void> Admission::evaluate_reference() {
   SearchClock& clock = run_.clock;
   const auto is_over = [&] { return clock.left_s(clock.plan.admission_end()) <= 0; };
   const auto start = Clock::now();
-  const auto admitted =
-      evaluate_and_wait(run_.target.queue, {run_.next_id++, *request, Work::Kind::kAdmit},
-                        [&] { return clock.abandoned() || is_over(); });
+  const auto admitted = [&] {
+    const Preparing meanwhile(run_, builder_->space(), clock.left_s(clock.plan.admission_end()));
+    return evaluate_and_wait(run_.target.queue, {run_.next_id++, *request, Work::Kind::kAdmit},
+                             [&] { return clock.abandoned() || is_over(); });
+  }();
   if (!admitted)
     return std::unexpected(
         with_place(is_over() ? not_in_time(admitted.error()) : admitted.error(), task_));
