@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "evaluator/device/emulator/sim/async.h"
+#include "evaluator/device/emulator/sim/opaque.h"
 
 namespace hone::emulator {
 namespace {
@@ -205,7 +206,7 @@ Block::Step Async::barrier_arrive(Warp& w, const Inst& in, std::uint32_t mask) {
       std::uint64_t state = std::uint64_t{m->phase} << 32 | m->pending;
       if (!there->arrive(*this, w, in, lane, at, *m, count)) return Step::kFail;
       for (std::uint32_t all = same; all && in.d != kNone; all &= all - 1)
-        b_.reg64(in.d)[std::countr_zero(all)] = state--;
+        b_.reg64(in.d)[std::countr_zero(all)] = scrambled(state--);
       k &= ~same | 1u << lane;
       continue;
     }
@@ -214,7 +215,7 @@ Block::Step Async::barrier_arrive(Warp& w, const Inst& in, std::uint32_t mask) {
       return Step::kFail;
     const std::uint64_t state = std::uint64_t{m->phase} << 32 | m->pending;
     if (!there->arrive(*this, w, in, lane, at, *m, o.expect ? 1 : operand)) return Step::kFail;
-    if (in.d != kNone) b_.reg64(in.d)[lane] = state;
+    if (in.d != kNone) b_.reg64(in.d)[lane] = scrambled(state);
   }
   if (w.tainting) b_.set_taint(w, in, mask, 0);
   return Step::kNext;
@@ -273,7 +274,7 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
     const int lane = std::countr_zero(k);
     const std::uint64_t at = address(o.barrier, lane);
     const std::uint64_t phase =
-        o.by_parity ? b_.reg32(o.size)[lane] & 1 : b_.reg64(o.size)[lane] >> 32;
+        o.by_parity ? b_.reg32(o.size)[lane] & 1 : unscrambled(b_.reg64(o.size)[lane]) >> 32;
     if (at == asked && phase == asked_for) {
       done |= answer ? 1u << lane : 0;
       continue;
