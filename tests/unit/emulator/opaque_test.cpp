@@ -1,5 +1,5 @@
-// What a kernel may hold but not understand, and what it may not count on: states of mbarriers, bytes
-// of tensor maps, the size of shared memory, the number of multiprocessors.
+// What a kernel may hold but not understand, and what it may not count on: states of mbarriers,
+// bytes of tensor maps, the size of shared memory, the number of multiprocessors.
 #include <fmt/format.h>
 
 #include <set>

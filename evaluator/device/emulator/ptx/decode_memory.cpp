@@ -25,6 +25,7 @@ void fences(const Statement& s, Inst& inst) {
   inst.publishes = s.has("release") || s.has("acq_rel");
   // Of a cluster it is known what orders its shared memory, and nothing of its global memory.
   inst.block_scope = s.has("cta") || s.has("cluster");
+  inst.of_cluster = s.has("cluster");
   if (s.has("cta")) return;  // orders nothing between blocks
   inst.acquire = s.has("acquire") || s.has("acq_rel");
   inst.release = s.has("release") || s.has("acq_rel");

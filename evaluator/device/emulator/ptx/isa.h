@@ -241,6 +241,7 @@ struct Inst {
   bool dst_wide = false;     ///< destination (or stored, unpacked) register has 64-bit slots
   bool addr_wide = false;    ///< address register has 64-bit slots
   bool block_scope = false;  ///< ordered for the threads of its block or cluster alone
+  bool of_cluster = false;   ///< ordered for the threads of its cluster
   bool ordered = false;      ///< volatile, relaxed, acquire, ...: not plain data for the race check
   bool acquire = false, release = false;  ///< carries the fence itself
   bool publishes = false;                 ///< likewise a release, if only to its own block

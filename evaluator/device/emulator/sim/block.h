@@ -346,6 +346,15 @@ class Block {
 
   // races between blocks on global memory
   void start_tracking(std::uint32_t number);
+  /// Are there other blocks of the cluster, and is global memory's order between them followed?
+  [[nodiscard]] bool orders_cluster() const {
+    return tracking_ == Tracking::kStamps && cluster_.size() > 1;
+  }
+  /// Of an access that is ordered, in whichever memory: what it tells and hears of those.
+  void order_in_cluster(const Warp& w, const Inst& in) {
+    if (in.release) global_order_.release_to_cluster(w.index);
+    if (in.kind != Kind::kStore) global_order_.take_over_from_cluster(w.index);
+  }
   /// Of `bytes` each at `address_`: stored or changed, for check_noncoherent (stores.h).
   void note_stored(std::uint32_t mask, std::uint64_t bytes);
   /// False when a non-coherent load sees what this launch stored.

@@ -29,11 +29,11 @@ bool Block::discard(Warp& w, const Inst& in, std::uint32_t mask) {
         (in.addr_wide ? reg64(in.a)[lane] : std::uint64_t{reg32(in.a)[lane]}) +
         static_cast<std::uint64_t>(in.imm);
     if (line % kLineBytes != 0)
-      return fail(FindingKind::kMisaligned, "misaligned discard of the line at " + describe(line), w,
-                  lane, in);
-    if (!find_span(line, 1))
-      return fail(FindingKind::kOutOfBounds, "out-of-bounds discard of the line at " + describe(line),
+      return fail(FindingKind::kMisaligned, "misaligned discard of the line at " + describe(line),
                   w, lane, in);
+    if (!find_span(line, 1))
+      return fail(FindingKind::kOutOfBounds,
+                  "out-of-bounds discard of the line at " + describe(line), w, lane, in);
     // Variables of the module may share a line, a buffer has its lines for itself.
     for (std::uint64_t at = line; at < line + kLineBytes;) {
       if (!find_span(at, 1)) {

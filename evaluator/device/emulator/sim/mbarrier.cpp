@@ -167,6 +167,8 @@ bool Async::arrive(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t a
     return by.fail(
         w, in, lane,
         fmt::format("mbarrier.arrive.noComplete completes a phase of {}", describe(at, m)));
+  if (by.b_.cluster_.size() > 1) by.b_.land_all_late();
+  if (by.b_.orders_cluster()) by.b_.global_order_.release_to_cluster(w.index);
   if (b_.check_races_) publish(by, w, m);
   m.pending -= count;
   if (o.drop) m.expected -= std::min(count, m.expected);
@@ -291,6 +293,7 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
     if (!complete()) continue;
     done |= 1u << lane;
     answer = true;
+    if (b_.orders_cluster()) b_.global_order_.take_over_from_cluster(w.index);
     if (b_.check_races_) {
       b_.clocks_.acquire(w.index, m->completed);
       order_.learn(b_.clocks_, w.index, m->foreign_completed);

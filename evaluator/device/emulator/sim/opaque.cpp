@@ -29,7 +29,8 @@ std::uint32_t mixed(std::uint32_t half, std::uint32_t key, std::uint32_t place) 
 
 std::uint64_t scrambled(std::uint64_t word, std::uint32_t place) {
   auto left = static_cast<std::uint32_t>(word >> 32), right = static_cast<std::uint32_t>(word);
-  for (const std::uint32_t key : keys()) left = std::exchange(right, left ^ mixed(right, key, place));
+  for (const std::uint32_t key : keys())
+    left = std::exchange(right, left ^ mixed(right, key, place));
   return std::uint64_t{left} << 32 | right;
 }
 
