@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::uint32_t kClusters = 3;
 
-/// Of two blocks of a thread the first does `writes`, the second `reads`, each with %x0 the cluster's
-/// word of `data`, %x1 of `flag`; %r0 is a word of shared memory, %r1 the same of the other block,
-/// %r2 and %r3 likewise an mbarrier of one arrival. The second stores %r9 to `out`.
+/// Of two blocks of a thread the first does `writes`, the second `reads`, each with %x0 the
+/// cluster's word of `data`, %x1 of `flag`; %r0 is a word of shared memory, %r1 the same of the
+/// other block, %r2 and %r3 likewise an mbarrier of one arrival. The second stores %r9 to `out`.
 std::string kernel(const std::string& writes, const std::string& reads) {
   return fmt::format(R"(.version 8.0
 .target sm_90
@@ -93,14 +93,13 @@ TEST_P(ClusterGlobal, IsOrderedOrNot) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ClusterGlobal,
-    ::testing::Values(
-        Ways{"Barrier", kWrite + kMeet, kMeet + kRead},
-        Ways{"RelaxedBarrier", kWrite + kRelaxed, kRelaxed + kRead, false},
-        Ways{"RelaxedBarrierBehindAFence", kWrite + "fence.acq_rel.cluster;\n" + kRelaxed,
-             kRelaxed + kRead},
-        Ways{"Nothing", kWrite, kRead, false},
-        Ways{"WriteAfterTheRead", kMeet + kWrite, kRead + kMeet, true, 1},
-        Ways{"WriteBesideTheRead", kWrite, kRead + kMeet, false}),
+    ::testing::Values(Ways{"Barrier", kWrite + kMeet, kMeet + kRead},
+                      Ways{"RelaxedBarrier", kWrite + kRelaxed, kRelaxed + kRead, false},
+                      Ways{"RelaxedBarrierBehindAFence",
+                           kWrite + "fence.acq_rel.cluster;\n" + kRelaxed, kRelaxed + kRead},
+                      Ways{"Nothing", kWrite, kRead, false},
+                      Ways{"WriteAfterTheRead", kMeet + kWrite, kRead + kMeet, true, 1},
+                      Ways{"WriteBesideTheRead", kWrite, kRead + kMeet, false}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -134,12 +133,12 @@ INSTANTIATE_TEST_SUITE_P(
              wait("ld.acquire.cluster.shared::cta.u32 %r10, [%r0];") + kRead},
         Ways{"Relaxed", kWrite + "st.relaxed.cluster.shared::cluster.u32 [%r1], %r7;\n",
              wait("ld.acquire.cluster.shared::cta.u32 %r10, [%r0];") + kRead, false},
-        Ways{"MBarrier",
-             kWrite + "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r3];\n",
+        Ways{"MBarrier", kWrite + "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r3];\n",
              kWaitMBarrier + kRead}),
     [](const auto& info) { return info.param.name; });
 
-/// Volatile stores of a cluster's blocks, too, are seen late and in any order where nothing forbids it.
+/// Volatile stores of a cluster's blocks, too, are seen late and in any order where nothing forbids
+/// it.
 TEST(ClusterGlobal, StoresAreLateInSomeSchedules) {
   const Ways ways{"Late",
                   "st.volatile.global.u32 [%x0], %r8;\nst.volatile.global.u32 [%x1], %r7;\n",

@@ -53,8 +53,8 @@ void expect_found(const std::string& text, const std::vector<std::int32_t>& data
   EXPECT_EQ(with.blocks, without.blocks);
 }
 
-std::vector<std::int32_t> one_of(std::int32_t value, std::int32_t others, std::size_t count = kBlocks,
-                                 std::size_t at = kLong) {
+std::vector<std::int32_t> one_of(std::int32_t value, std::int32_t others,
+                                 std::size_t count = kBlocks, std::size_t at = kLong) {
   std::vector<std::int32_t> data(count, others);
   data[at] = value;
   return data;
@@ -106,10 +106,11 @@ TEST(DataKinds, AtAnIndexThatIsData) {
 }
 
 TEST(DataKinds, ThroughSharedMemory) {
-  const std::string decide = "mov.u32 %r12, mem; setp.eq.u32 %p2, %r1, 0;\n"
-                             "mul.wide.u32 %rd4, %r0, 4; add.u64 %rd5, %rd1, %rd4;\n"
-                             "@!%p2 bra READ;\nld.global.u32 %r11, [%rd5]; st.shared.u32 [%r12], %r11;\n"
-                             "READ: bar.sync 0; ld.shared.u32 %r2, [%r12];\n";
+  const std::string decide =
+      "mov.u32 %r12, mem; setp.eq.u32 %p2, %r1, 0;\n"
+      "mul.wide.u32 %rd4, %r0, 4; add.u64 %rd5, %rd1, %rd4;\n"
+      "@!%p2 bra READ;\nld.global.u32 %r11, [%rd5]; st.shared.u32 [%r12], %r11;\n"
+      "READ: bar.sync 0; ld.shared.u32 %r2, [%r12];\n";
   expect_found(kernel(decide), one_of(1000, 3));
 }
 

@@ -12,11 +12,11 @@
 namespace hone::emulator {
 namespace {
 
-constexpr std::uint64_t kMostGrid = 1 << 22;         // blocks
-constexpr std::uint64_t kMostEvaluated = 1 << 25;    // instructions, of 32 threads each
-constexpr std::size_t kMostPages = 512;              // that are made for this alone: 32 MiB
+constexpr std::uint64_t kMostGrid = 1 << 22;       // blocks
+constexpr std::uint64_t kMostEvaluated = 1 << 25;  // instructions, of 32 threads each
+constexpr std::size_t kMostPages = 512;            // that are made for this alone: 32 MiB
 constexpr std::size_t kMostAsked = 32, kMostOfOne = 4, kMostMissed = 8;
-constexpr std::int32_t kMuchCode = 256;              // instructions: as much work as a loop
+constexpr std::int32_t kMuchCode = 256;  // instructions: as much work as a loop
 
 /// What blocks are told apart by.
 struct Decision {
@@ -59,8 +59,8 @@ class Deciding {
   }
   /// What leaves the thread's registers and comes back elsewhere.
   static bool is_exchange(const Inst& in) {
-    return in.kind == Kind::kLoad && (in.space == Space::kShared || in.space == Space::kLocal ||
-                                      in.space == Space::kGeneric);
+    return in.kind == Kind::kLoad &&
+           (in.space == Space::kShared || in.space == Space::kLocal || in.space == Space::kGeneric);
   }
   [[nodiscard]] const std::uint32_t* registers(const Inst& in) const {
     return f_.regs.data() + in.regs;
@@ -90,9 +90,8 @@ class Deciding {
       const auto from = [&](const std::vector<char>& set) {
         return [&](std::uint32_t at) { return set[at] != 0; };
       };
-      const bool alone =
-          std::all_of(r + in.sources, r + in.sources + in.destinations,
-                      [&](std::uint32_t at) { return writers_[at].size() == 1; });
+      const bool alone = std::all_of(r + in.sources, r + in.sources + in.destinations,
+                                     [&](std::uint32_t at) { return writers_[at].size() == 1; });
       if (!alone || !std::all_of(r, r + in.sources, from(known_))) continue;
       if (in.kind != Kind::kLane && !is_place(in) && !is_parameter(in) && !is_data(in)) continue;
       const bool data = is_data(in) || std::any_of(r, r + in.sources, from(data_));
@@ -107,9 +106,8 @@ class Deciding {
   [[nodiscard]] bool decides_much(std::int32_t branch) const {
     const Inst& in = f_.code[static_cast<std::size_t>(branch)];
     const auto n = static_cast<std::int32_t>(f_.code.size());
-    const std::int32_t join = in.kind == Kind::kBranch || in.kind == Kind::kBranchIndexed
-                                  ? in.reconverge
-                                  : -1;
+    const std::int32_t join =
+        in.kind == Kind::kBranch || in.kind == Kind::kBranchIndexed ? in.reconverge : -1;
     std::vector<char> seen(f_.code.size(), 0);
     std::vector<std::int32_t> work{branch + 1};
     if (in.kind == Kind::kBranch) work.push_back(in.target);
@@ -176,8 +174,8 @@ class Deciding {
       const Inst& in = f_.code[i];
       const bool jumps = in.kind == Kind::kBranchIndexed;
       const bool decides =
-          jumps || (in.guarded && (in.kind == Kind::kBranch || in.kind == Kind::kExit ||
-                                   in.kind == Kind::kRet));
+          jumps || (in.guarded &&
+                    (in.kind == Kind::kBranch || in.kind == Kind::kExit || in.kind == Kind::kRet));
       if (!decides || !decides_much(static_cast<std::int32_t>(i))) continue;
       const std::int32_t asked = register_at(f_, jumps ? in.a : in.guard);
       if (asked == kNoRegister) continue;
@@ -280,8 +278,7 @@ class DecidingRun {
     }
     if (in.kind == Kind::kLoad) return load(in);
     const auto id = static_cast<SpecialRegister>(in.imm);
-    for (std::size_t lane = 0; lane < 32; ++lane)
-      put(in.d, in.dst_wide, lane, special(id, lane));
+    for (std::size_t lane = 0; lane < 32; ++lane) put(in.d, in.dst_wide, lane, special(id, lane));
   }
 
   [[nodiscard]] std::uint64_t special(SpecialRegister id, std::size_t lane) const {
@@ -379,12 +376,10 @@ std::vector<std::uint64_t> missed_by_data(const ModuleImpl& module, int function
   const Deciding deciding(f);
   const auto& decisions = deciding.decisions();
   const std::uint64_t total = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  const std::uint64_t threads =
-      std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
   const std::uint64_t warps = (threads + 31) / 32;
   const std::uint64_t rounds = deciding.by_thread() ? total * warps : (total + 31) / 32;
-  if (decisions.empty() || total > kMostGrid ||
-      rounds * deciding.slice().size() > kMostEvaluated)
+  if (decisions.empty() || total > kMostGrid || rounds * deciding.slice().size() > kMostEvaluated)
     return {};
   DecidingRun run(module, f, launch, memory, deciding);
   std::vector<Reach> all(decisions.size()), sampled(decisions.size());

@@ -406,6 +406,7 @@ void Memory::renew(std::uint64_t address, PageSource source) {
   a->pages = std::vector<PageSlot>(a->pages.size());
   a->written = false;
   a->added_to = false;
+  impl_->begun = std::max(impl_->begun, ++a->renewed);
 }
 
 }  // namespace hone::emulator

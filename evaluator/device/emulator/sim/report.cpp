@@ -359,13 +359,13 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
     if (buffers.empty()) return 0;
     return Dice(buffers.back()->base ^ run_.options->schedule_seed).next();
   };
-  // Other GPUs of the architecture, and parts of one, have fewer multiprocessors. What a program
-  // answers may not hang on their number; how long it takes does.
+  // Parts of a GPU have fewer multiprocessors. What a program answers may not hang on their number,
+  // so every second call of it sees few; how long it takes does.
   const auto multiprocessors = [&] {
-    constexpr std::uint64_t kParts = 8;
     const auto all = static_cast<std::uint64_t>(run_.profile->sm_count);
-    if (counting_) return all;
-    return std::max<std::uint64_t>(1, all * (1 + (anywhere() >> 32) % (kParts - 1)) / kParts);
+    const std::uint64_t bits = anywhere() >> 32;
+    if (counting_ || ((bits ^ run_.memory->begun) & 1) != 0) return all;
+    return std::max<std::uint64_t>(1, all * (1 + (bits >> 1) % 3) / 8);
   };
   switch (id) {
     case SpecialRegister::kTidX:
