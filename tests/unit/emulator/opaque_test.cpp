@@ -103,26 +103,32 @@ mov.u32 %r1, %nsmid; cvt.u64.u32 %rd1, %r1; st.global.u64 [%rd0], %rd1;
 mov.u32 %r2, %smid; cvt.u64.u32 %rd2, %r2; st.global.u64 [%rd0+8], %rd2;
 )");
   const auto all = static_cast<std::uint64_t>(find_profile("sm_90")->sm_count);
-  std::set<std::uint64_t> seen;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    Launch l("k", {1, 1, 1}, {1, 1, 1});
-    l.memory().begin_anywhere(seed);
-    l.out("out", 16);
-    RunOptions options;
-    options.counters = false;
-    bool few = false, many = false;
-    for (int call = 0; call < 2; ++call) {
-      EXPECT_EQ(l.run(load(text), options).verdict, Verdict::kOk);
-      const auto words = l.read<std::uint64_t>("out", 2);
+  // In the same place of memory, too: in one call after another, and in one memory after another.
+  for (const int memories : {1, 50}) {
+    int few = 0, many = 0;
+    std::set<std::uint64_t> seen;
+    std::unique_ptr<Launch> l;
+    for (int call = 0; call < 50; ++call) {
+      if (call < memories) {
+        l = std::make_unique<Launch>("k", std::array{1U, 1U, 1U}, std::array{1U, 1U, 1U});
+        l->memory().begin_anywhere(7);
+        l->out("out", 16);
+      }
+      RunOptions options;
+      options.counters = false;
+      EXPECT_EQ(l->run(load(text), options).verdict, Verdict::kOk);
+      const auto words = l->read<std::uint64_t>("out", 2);
       EXPECT_LT(words[1], words[0]);
-      many = many || words[0] == all;
-      few = few || words[0] <= all / 2;
+      many += words[0] == all;
+      few += words[0] < all / 2;
       seen.insert(words[0]);
-      l.memory().renew(l.address("out"), {});
+      l->memory().renew(l->address("out"), {});
     }
-    EXPECT_TRUE(few && many) << "one of two calls sees few of them";
+    EXPECT_EQ(few + many, 50);
+    EXPECT_GT(few, 10);
+    EXPECT_GT(many, 10);
+    EXPECT_EQ(seen.size(), 4U);
   }
-  EXPECT_EQ(seen.size(), 4U);
   EXPECT_EQ(words_of(text, 2, 1, true)[0], all);
 }
 

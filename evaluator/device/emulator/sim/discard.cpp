@@ -8,8 +8,8 @@
 
 namespace hone::emulator {
 namespace {
-constexpr std::uint64_t kLineBytes = 128;
-constexpr int kDiscarded = 0xFF;  // what is read there afterwards
+constexpr std::uint64_t kDiscardedLine = 128;  // [B]
+constexpr int kDiscarded = 0xFF;               // what is read there afterwards
 }  // namespace
 
 bool Block::discard(Warp& w, const Inst& in, std::uint32_t mask) {
@@ -28,20 +28,20 @@ bool Block::discard(Warp& w, const Inst& in, std::uint32_t mask) {
     const std::uint64_t line =
         (in.addr_wide ? reg64(in.a)[lane] : std::uint64_t{reg32(in.a)[lane]}) +
         static_cast<std::uint64_t>(in.imm);
-    if (line % kLineBytes != 0)
+    if (line % kDiscardedLine != 0)
       return fail(FindingKind::kMisaligned, "misaligned discard of the line at " + describe(line),
                   w, lane, in);
     if (!find_span(line, 1))
       return fail(FindingKind::kOutOfBounds,
                   "out-of-bounds discard of the line at " + describe(line), w, lane, in);
     // Variables of the module may share a line, a buffer has its lines for itself.
-    for (std::uint64_t at = line; at < line + kLineBytes;) {
+    for (std::uint64_t at = line; at < line + kDiscardedLine;) {
       if (!find_span(at, 1)) {
         ++at;
         continue;
       }
       const std::uint64_t first = at - span_.lo;
-      const std::uint64_t bytes = std::min(line + kLineBytes - at, span_.bytes - first);
+      const std::uint64_t bytes = std::min(line + kDiscardedLine - at, span_.bytes - first);
       if (tracking_ != Tracking::kOff &&
           !note_global_bytes(w, in, lane, at, bytes, Touch::kWrite, nullptr))
         return false;

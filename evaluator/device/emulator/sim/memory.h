@@ -79,7 +79,6 @@ struct Allocation {
   bool empty = false;     ///< then: it begins as zero
   Flag written;
   Flag added_to;                                   ///< by an atomic
-  std::uint64_t renewed = 0;                       ///< how often
   bool was_written = false;                        ///< before this run
   std::uint64_t touched = 0, touched_at_half = 0;  ///< distinct sectors in this run
   /// Sectors in the L2: that launches before left there, and that the last one leaves.
@@ -110,7 +109,7 @@ struct Memory::Impl {
   std::vector<std::unique_ptr<Allocation>> allocations;  ///< by rising base
   std::uint64_t next = kGlobalBase;
   std::uint64_t rounding_salt = 0;  ///< of runs in it
-  std::uint64_t begun = 0;          ///< how often its buffers got new contents
+  std::uint64_t call = 0;           ///< other in each memory of the process, and after renew()
   std::uint32_t epoch = 0;
   std::atomic<std::int64_t> pages_left = std::numeric_limits<std::int64_t>::max();
   std::unordered_map<std::uint64_t, bool> modules;          ///< whose globals are placed

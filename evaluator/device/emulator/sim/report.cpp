@@ -360,11 +360,11 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
     return Dice(buffers.back()->base ^ run_.options->schedule_seed).next();
   };
   // Parts of a GPU have fewer multiprocessors. What a program answers may not hang on their number,
-  // so every second call of it sees few; how long it takes does.
+  // so about every second call of it sees few; how long it takes does.
   const auto multiprocessors = [&] {
     const auto all = static_cast<std::uint64_t>(run_.profile->sm_count);
-    const std::uint64_t bits = anywhere() >> 32;
-    if (counting_ || ((bits ^ run_.memory->begun) & 1) != 0) return all;
+    const std::uint64_t bits = Dice(anywhere() ^ run_.memory->call).next() >> 32;
+    if (counting_ || (bits & 1) != 0) return all;
     return std::max<std::uint64_t>(1, all * (1 + (bits >> 1) % 3) / 8);
   };
   switch (id) {
