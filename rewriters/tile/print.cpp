@@ -33,6 +33,7 @@ class ProgramPrinter {
                              "right",   "got0", "got1",  "made", "store", "sum", "row",  "swizzle",
                              "outputs", "here", "part",  "box",  "first", "at"})
       names_.take(word);
+    take_names_of_reads();
     for (const auto& parameter : p_.parameters)
       parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
     values_.on_load = [this](Ref load) -> std::string {
@@ -105,6 +106,17 @@ class ProgramPrinter {
   }
 
  private:
+  /// What stores call the inputs that they read several at once.
+  void take_names_of_reads() {
+    for (const Role& role : p_.roles) {
+      for_each_operation(role.body, [&](const Operation& operation) {
+        const auto* store = std::get_if<Store>(&operation.is);
+        for (std::size_t i = 0; store != nullptr && i < store->beside.size(); ++i)
+          names_.take(fmt::format("read{}", i));
+      });
+    }
+  }
+
   struct RingNames {
     std::string stage, parity, full, empty, stages;
     std::vector<std::string> tiles;

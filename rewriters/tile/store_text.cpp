@@ -43,14 +43,34 @@ std::string StoreText::two_sums(const Store& store, const std::string& at, int m
   return fmt::format("{{{}, {}}}", one(more), one(more + 1));
 }
 
+/// Reads `width` neighbours of each input that allows it; the printer then knows the one for j.
+std::string StoreText::read_together(const Store& store, int width) {
+  std::string text;
+  values_.indices[store.column_symbol] = "n_run";
+  for (std::size_t i = 0; i < store.beside.size(); ++i) {
+    const auto& [load, contiguous] = store.beside[i];
+    if (contiguous < width) continue;
+    text +=
+        filled("const $pack read$i = *reinterpret_cast<const $pack*>(&$from[$element]);\n",
+               {{"pack", fmt::format("{}pack<{}, {}>", p_.prefix, type_name(load->type), width)},
+                {"i", std::to_string(i)},
+                {"from", called_.parameters.at(load->op)},
+                {"element", values_.print_index(load->args[0])}});
+    values_.known[load] = generators::widened(load->type, fmt::format("read{}.at[j]", i));
+  }
+  return text;
+}
+
 /// The value of `width` outputs from (m, n_run) on, of their sums in `sum`.
 std::string StoreText::outputs(const Store& store, int width) {
+  const bool guarded = store.guard != nullptr && !store.guard->is_constant();
+  const bool together = store.contiguous >= width && !guarded;
   values_.indices[store.row_symbol] = "m";
+  const std::string read = together ? read_together(store, width) : "";
   values_.indices[store.column_symbol] = "n";
   values_.known[store.sum] = "sum.at[j]";
   const std::string value = generators::stored(values_, store.type, store.value);
-  const bool guarded = store.guard != nullptr && !store.guard->is_constant();
-  const bool together = store.contiguous >= width && !guarded;
+  for (const Beside& beside : store.beside) values_.known.erase(beside.load);
   const Holes holes = {
       {"value", value},
       {"element", store.staging >= 0 ? "" : values_.print_index(store.element)},
@@ -69,13 +89,14 @@ for (int j = 0; j < $width; ++j) {
                   holes);
   }
   Holes more = holes;
+  more["read"] = read;
   more["column"] = generators::mentions(value, "n") ? "const int n = n_run + j;" : "";
   more["done"] = store.staging >= 0 ? "return *reinterpret_cast<const unsigned*>(&made);"
                                     : filled(
                                           "const int n = n_run;\n"
                                           "*reinterpret_cast<$pack*>(&$out[$element]) = made;",
                                           holes);
-  return filled(R"($pack made;
+  return filled(R"($read$pack made;
 #pragma unroll
 for (int j = 0; j < $width; ++j) {
   $column

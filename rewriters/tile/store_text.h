@@ -32,6 +32,7 @@ class StoreText {
  private:
   [[nodiscard]] std::string two_sums(const Store& store, const std::string& at, int more) const;
   [[nodiscard]] std::string outputs(const Store& store, int width);
+  [[nodiscard]] std::string read_together(const Store& store, int width);
   [[nodiscard]] std::string of_group(std::int64_t elements) const;
   void write_by_threads(const Store& store, generators::Code& code);
   void write_staged(const Store& store, generators::Code& code);

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "rewriters/generators/printing/emit.h"
 #include "rewriters/tile/operands.h"
 #include "rewriters/tile/program.h"
 
@@ -536,7 +537,26 @@ class Verifier {
                                 program_.sums[static_cast<std::size_t>(store.sums)].columns))
       refuse("sums are stored with runs of other columns");
     if (store.contiguous < 1) refuse("a store of no elements");
+    check_beside(store);
     if (store.staging >= 0) check_staged(store);
+  }
+
+  /// What is read several at once is read before the value chooses, and by the kernel's pointers.
+  void check_beside(const Store& store) {
+    generators::Printer knows_sum(*program_.nodes);
+    knows_sum.known[store.sum] = "sum";
+    const std::vector<generators::Use> uses = generators::uses_of(knows_sum, {store.value});
+    for (const auto& [load, contiguous] : store.beside) {
+      if (load == nullptr || load->kind != lift::Node::Kind::kLoad || contiguous < 2)
+        return refuse("a store reads together what are no elements side by side");
+      const auto use = std::ranges::find(uses, load, &generators::Use::value);
+      if (use == uses.end() || !use->certain)
+        return refuse(fmt::format(
+            "elements of '{}' are read together, which the value may not read", load->op));
+      if (std::ranges::find(program_.parameters, load->op, &Program::Parameter::buffer) ==
+          program_.parameters.end())
+        return refuse(fmt::format("'{}' is read, and is no parameter", load->op));
+    }
   }
 
   /// A warp group writes its tile as wgmma would read it, which is how bulk copies of boxes of 64

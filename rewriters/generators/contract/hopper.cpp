@@ -379,6 +379,7 @@ class BulkBuilder {
     store.value = nodes_.substitute(c_.value, batch);
     store.element = nodes_.substitute(c_.element, batch);
     store.guard = nodes_.substitute(c_.guard, batch);
+    store.beside = inputs_beside(nodes_, store);
     if (program_.stagings.empty()) return store;
     store.staging = 0;
     store.view = 2;

@@ -187,6 +187,54 @@ TEST(ContractBulk, EpiloguesAndNarrowOutputs) {
   }
 }
 
+/// A residual and a bias of each column are read as many at once as outputs are written, by threads
+/// or by a staging, but where the value may not read them, or neighbours lie elsewhere.
+TEST(ContractBulk, EpiloguesReadNeighboursTogether) {
+  constexpr std::int64_t kM = 72;
+  const auto source = [](std::int64_t n, ScalarType out, bool chosen) {
+    const auto residual = [&](Product& p, lift::Ref sum) {
+      p.buffer("residual", ScalarType::kF16, kM * n, Role::kIn);
+      p.buffer("of_row", ScalarType::kF32, kM, Role::kIn);
+      const lift::Ref at = p.nodes.add(p.nodes.scale(p.nodes.index(p.i), n), p.nodes.index(p.j));
+      lift::Ref more =
+          p.nodes.cast(p.nodes.load("residual", ScalarType::kF16, at), ScalarType::kF32);
+      if (chosen) {  // of the rows before the last, by an element that the last row has not
+        const lift::Ref next =
+            p.nodes.load("residual", ScalarType::kF16, p.nodes.add(at, p.nodes.integer(n)));
+        more = p.nodes.select(
+            p.nodes.non_negative(p.nodes.subtract(p.nodes.integer(kM - 2), p.nodes.index(p.i))),
+            p.nodes.cast(next, ScalarType::kF32), p.nodes.number(1, ScalarType::kF32));
+      }
+      for (const lift::Ref addend :
+           {more, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j)),
+            p.nodes.load("of_row", ScalarType::kF32, p.nodes.index(p.i))})
+        sum = p.nodes.op("+", ScalarType::kF32, {sum, addend});
+      return sum;
+    };
+    return Product({.m = kM,
+                    .n = n,
+                    .k = 64,
+                    .b_transposed = true,
+                    .type = ScalarType::kF16,
+                    .out = out},
+                   {}, residual)
+        .check(*kContract, bulk("64", "64"), 2e-3)
+        .source;
+  };
+  const auto reads = [](const std::string& text, const char* of) {
+    return text.find(fmt::format(" = *reinterpret_cast<const g_pack<{}", of)) != std::string::npos;
+  };
+  for (const ScalarType out : {ScalarType::kF16, ScalarType::kF32}) {
+    const std::string text = source(136, out, false);
+    EXPECT_TRUE(reads(text, "__half, 2>*>(&residual[")) << text;
+    EXPECT_TRUE(reads(text, "float, 2>*>(&bias[")) << text;
+    const std::string chosen = source(136, out, true);
+    EXPECT_FALSE(reads(chosen, "__half")) << chosen;
+    EXPECT_TRUE(reads(chosen, "float")) << "the bias all the same\n" << chosen;
+    EXPECT_FALSE(reads(source(135, out, false), "")) << "rows that begin anywhere";
+  }
+}
+
 /// Random products at random points; HONE_RANDOM_TILES says how many.
 TEST(ContractBulk, RandomPrograms) {
   const char* asked = std::getenv("HONE_RANDOM_TILES");
