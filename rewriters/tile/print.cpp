@@ -29,9 +29,10 @@ class ProgramPrinter {
  public:
   explicit ProgramPrinter(const Program& program) : p_(program), values_(*program.nodes) {
     // What the texts below call their own things.
-    for (const char* word : {"m",       "n",    "n_run", "j",    "l",     "odd", "half", "left",
-                             "right",   "got0", "got1",  "made", "store", "sum", "row",  "swizzle",
-                             "outputs", "here", "part",  "box",  "first", "at"})
+    for (const char* word :
+         {"m",    "n",    "n_run", "j",     "l",    "odd",     "half",    "left", "right", "got0",
+          "got1", "made", "store", "sum",   "row",  "swizzle", "outputs", "here", "piece", "below",
+          "last", "to",   "one",   "other", "part", "box",     "first",   "at"})
       names_.take(word);
     take_names_of_reads();
     for (const auto& parameter : p_.parameters)

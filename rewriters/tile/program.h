@@ -53,7 +53,7 @@ struct Ring {
 /// tensor: one tile for each.
 struct Staging {
   int warp_groups = 1;
-  SharedTile tile;  ///< 64 rows, and the columns that go together
+  SharedTile tile;  ///< 64 rows, and the columns that go together, as staged_outputs() has them
 };
 
 /// Sums of a product, in the registers of each warp group of a role: 64 x columns, in f32.
@@ -151,6 +151,8 @@ struct Store {
   /// Not -1: by this staging to this view. Copies go on by themselves, and clip what lies beyond
   /// the tensor.
   int staging = -1, view = -1;
+  /// By a staging, f32: the copies add the outputs to what the tensor has. `value` leaves that out.
+  bool adds = false;
   std::vector<Ref> to;  ///< of the sums' first element in the view, outermost dimension first
 };
 

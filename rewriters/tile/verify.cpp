@@ -539,6 +539,21 @@ class Verifier {
     if (store.contiguous < 1) refuse("a store of no elements");
     check_beside(store);
     if (store.staging >= 0) check_staged(store);
+    if (store.adds) check_adds(store);
+  }
+
+  /// In 16 bits what is added would be rounded once more than the nest says. And while copies add
+  /// to a buffer, nobody may read it.
+  void check_adds(const Store& store) {
+    if (store.staging < 0)
+      refuse(fmt::format("outputs are added to '{}' by threads; only copies add", store.buffer));
+    if (store.type != ScalarType::kF32)
+      refuse(fmt::format("outputs of {} are added to '{}', where they would be rounded twice",
+                         to_string(store.type), store.buffer));
+    lift::for_each(store.value, [&](lift::Ref node) {
+      if (node->kind == lift::Node::Kind::kLoad && node != store.sum && node->op == store.buffer)
+        refuse(fmt::format("outputs are added to '{}', which their value reads", store.buffer));
+    });
   }
 
   /// What is read several at once is read before the value chooses, and by the kernel's pointers.
@@ -559,8 +574,7 @@ class Verifier {
     }
   }
 
-  /// A warp group writes its tile as wgmma would read it, which is how bulk copies of boxes of 64
-  /// by 64 see it, too.
+  /// A warp group writes its tile in bands of 128 bytes, as bulk copies of boxes read it.
   void check_staged(const Store& store) {
     if (!is_place(store.staging, program_.stagings.size()) ||
         !is_place(store.view, program_.views.size()))
@@ -571,12 +585,15 @@ class Verifier {
     const View& view = program_.views[static_cast<std::size_t>(store.view)];
     const int columns = program_.sums[static_cast<std::size_t>(store.sums)].columns;
     const auto name = fmt::format("'{}'", tile.name);
-    if (tile.type != store.type || size_of(store.type) != 2)
-      return refuse(fmt::format("{} holds {} for outputs of {}; both must be the same 16 bits",
-                                name, to_string(tile.type), to_string(store.type)));
+    if (tile.type != store.type || (size_of(store.type) != 2 && store.type != ScalarType::kF32))
+      return refuse(
+          fmt::format("{} holds {} for outputs of {}; both must be f32, or the same 16 "
+                      "bits",
+                      name, to_string(tile.type), to_string(store.type)));
     const std::int64_t staged = tile.layout.rank() == 2 ? tile.layout.extent(1) : 0;
-    if (staged % 64 != 0 || staged == 0 || columns % staged != 0 ||
-        tile.layout != wgmma_operand(64, staged, true))
+    const std::int64_t band = staged_columns(tile.type);
+    if (staged % band != 0 || staged == 0 || columns % staged != 0 ||
+        tile.layout != staged_outputs(staged, tile.type))
       return refuse(
           fmt::format("{} does not lie as its copies read it: {}", name, tile.layout.describe()));
     if (store.contiguous < 2 || store.guard == nullptr || !store.guard->is_constant() ||
@@ -585,7 +602,7 @@ class Verifier {
     const std::size_t rank = view.shape.size();
     if (view.buffer != store.buffer || rank < 2 || store.to.size() != rank ||
         view.shape[rank - 2] != store.rows || view.shape[rank - 1] != store.columns ||
-        view.box[rank - 2] != 64 || view.box[rank - 1] != 64)
+        view.box[rank - 2] != 64 || view.box[rank - 1] != band)
       return refuse(fmt::format("{} goes to a view of other rows and columns", name));
     if (const std::string why = copy_mistake(view, tile, {0, 0}); !why.empty())
       return refuse(fmt::format("copy of {} to '{}': {}", name, view.buffer, why));

@@ -116,6 +116,46 @@ TEST(ContractBulk, OutputsThatTheirValuesRead) {
   EXPECT_TRUE(generated.has_value()) << generated.error().message;
 }
 
+/// C += A * B in f32: copies add to what is there, and no thread reads it. Where rows begin at no
+/// multiple of 16 bytes, or the value does more with what was there, threads do as it says.
+TEST(ContractBulk, OutputsAreAddedByCopies) {
+  enum class Value { kOwn, kOwnFirst, kScaled };
+  const auto source = [](const Shape& shape, Value is, const char* bm, const char* bn) {
+    Product product(shape, {}, [&](Product& p, lift::Ref sum) {
+      const lift::Ref at =
+          p.nodes.add(p.nodes.add(p.nodes.scale(p.nodes.index(p.batch), shape.m * shape.n),
+                                  p.nodes.scale(p.nodes.index(p.i), shape.n)),
+                      p.nodes.index(p.j));
+      lift::Ref own = p.nodes.load("C", shape.out, at);
+      if (shape.out != ScalarType::kF32) own = p.nodes.cast(own, ScalarType::kF32);
+      if (is == Value::kScaled)
+        own = p.nodes.op("*", ScalarType::kF32, {own, p.nodes.number(0.5, ScalarType::kF32)});
+      const lift::Ref more = p.nodes.op(
+          "+", ScalarType::kF32, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+      return is == Value::kOwnFirst ? p.nodes.op("+", ScalarType::kF32, {own, more})
+                                    : p.nodes.op("+", ScalarType::kF32, {more, own});
+    });
+    for (ConcreteBuffer& one : product.concrete.buffers)
+      if (one.name == "C") one.role = Role::kInOut;
+    return product.check(*kContract, bulk(bm, bn), shape.out == ScalarType::kF32 ? 1e-5 : 2e-3)
+        .source;
+  };
+  const auto adds = [](const std::string& text) {
+    return text.find("cp.reduce.async.bulk.tensor") != std::string::npos;
+  };
+  Shape shape{
+      .m = 136, .n = 100, .k = 72, .batch = 2, .b_transposed = true, .type = ScalarType::kF16};
+  EXPECT_TRUE(adds(source(shape, Value::kOwn, "128", "64")));
+  shape.batch = 1;
+  EXPECT_TRUE(adds(source(shape, Value::kOwnFirst, "64", "128")));
+  EXPECT_FALSE(adds(source(shape, Value::kScaled, "64", "64")));
+  shape.n = 102;
+  EXPECT_FALSE(adds(source(shape, Value::kOwn, "64", "64")));
+  shape.n = 96;
+  shape.out = ScalarType::kF16;
+  EXPECT_FALSE(adds(source(shape, Value::kOwn, "64", "64")));
+}
+
 /// Sums in f64 of terms of 16 bits, as PyTorch's modules are imported: nothing of a run is lost.
 TEST(ContractBulk, RunsOfTerms) {
   for (const ScalarType out : {ScalarType::kF16, ScalarType::kF32}) {

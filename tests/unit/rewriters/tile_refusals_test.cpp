@@ -221,6 +221,31 @@ TEST_F(TileRefusals, Stores) {
             "one thread alone of role 'load' stores by a staging");
 }
 
+TEST_F(TileRefusals, CopiesThatAdd) {
+  const auto adds = [](Good& g, ScalarType type) {
+    Store& store = g.the<Store>();
+    store.adds = true;
+    store.staging = 0;
+    store.view = 2;
+    store.type = g.p.stagings[0].tile.type = g.p.views[2].type = type;
+    store.to = {store.row, store.column};
+    store.value = type == ScalarType::kF32 ? g.sum : g.nodes.cast(g.sum, type);
+    g.p.stagings[0].tile.layout = staged_outputs(64, type);
+    g.p.views[2].box[1] = staged_columns(type);
+  };
+  EXPECT_EQ(with([&](Good& g) { adds(g, ScalarType::kF32); }), "");
+  EXPECT_EQ(with([&](Good& g) { adds(g, ScalarType::kF16); }),
+            "outputs of f16 are added to 'C', where they would be rounded twice");
+  EXPECT_EQ(with([&](Good& g) { g.the<Store>().adds = true; }),
+            "outputs are added to 'C' by threads; only copies add");
+  EXPECT_EQ(with([&](Good& g) {
+              adds(g, ScalarType::kF32);
+              Store& store = g.the<Store>();
+              store.value = g.f32("+", {g.sum, g.nodes.load("C", ScalarType::kF32, store.element)});
+            }),
+            "outputs are added to 'C', which their value reads");
+}
+
 TEST_F(TileRefusals, InputsThatAreReadTogether) {
   const auto residual = [](Good& g, bool chosen, bool parameter = true) {
     Store& store = g.the<Store>();
