@@ -91,7 +91,7 @@ Ref added_to_output(const Contraction& c) {
   for (const std::size_t own : {0, 1}) {
     const Ref load = value->args[own], other = value->args[1 - own];
     if (load->kind == Node::Kind::kLoad && load != c.sum && load->op == c.nest->buffer &&
-        load->args[0] == c.element && !reads(other, c))
+        load->args[0] == c.element && other->type == value->type && !reads(other, c))
       return other;
   }
   return nullptr;
