@@ -166,15 +166,24 @@ class GpuSet::Turn {
   std::size_t gpu_;
 };
 
+const GpuSet::Waiting& GpuSet::next_in_line() const {
+  if (turns_ % 2 == 1) return *line_.begin();
+  return *std::ranges::min_element(line_, {}, [](const Waiting& one) {
+    return std::pair(std::get<double>(one), std::pair(std::get<0>(one), std::get<1>(one)));
+  });
+}
+
 Result<GpuSet::Turn> GpuSet::take(const Priority& priority) {
   std::unique_lock lock(mutex_);
-  const auto mine = line_.emplace(priority.modelled_us, priority.order, next_++).first;
-  moved_.wait(
-      lock, [&] { return cancelled_ || left() == 0 || (line_.begin() == mine && !free_.empty()); });
+  const auto mine = line_.emplace(priority.order, next_++, priority.modelled).first;
+  moved_.wait(lock, [&] {
+    return cancelled_ || left() == 0 || (next_in_line() == *mine && !free_.empty());
+  });
   line_.erase(mine);
   moved_.notify_all();
   if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
   if (left() == 0) return fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed());
+  ++turns_;
   Turn turn(*this, free_.front());
   free_.pop_front();
   lock.unlock();

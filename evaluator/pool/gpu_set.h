@@ -51,9 +51,10 @@ class GpuSet {
     double to_first = 1;    ///< times a time of the reply: on the first GPU
     bool given_up = false;  ///< it was no longer wanted; the reply says nothing
   };
-  /// Who is not modelled is measured first, then what the time model expects to be fastest.
+  /// In turns: what the time model expects to be fastest, beside its reference, of which those go
+  /// first whom nobody modelled; and whoever was asked for first.
   struct Priority {
-    double modelled_us = 0;   ///< 0: not known
+    double modelled = 0;      ///< times what the reference takes; 0: not known
     std::uint64_t order = 0;  ///< of EvaluationRequest; the lowest first
   };
   /// Asked when a request has a GPU: is it still to be measured? Empty: it is.
@@ -105,6 +106,8 @@ class GpuSet {
   void lose(std::size_t gpu, const std::string& why);
   [[nodiscard]] bool is_cancelled();
   // With mutex_ held:
+  using Waiting = std::tuple<std::uint64_t, std::uint64_t, double>;
+  [[nodiscard]] const Waiting& next_in_line() const;
   [[nodiscard]] std::size_t left() const;  ///< GPUs that work
   [[nodiscard]] std::string who_failed() const;
   /// Of a reference's time on this GPU: to the first one's.
@@ -116,8 +119,9 @@ class GpuSet {
   std::mutex mutex_;  ///< of what follows
   std::condition_variable moved_;
   std::deque<std::size_t> free_;  ///< GPUs, by index; the one that idles longest first
-  /// Who waits: its priority, and a number that grows.
-  std::set<std::tuple<double, std::uint64_t, std::uint64_t>> line_;
+  /// Who waits: its order, a number that grows, and what it is modelled at.
+  std::set<Waiting> line_;
+  std::uint64_t turns_ = 0;                 ///< that were taken
   std::uint64_t next_ = 0;                  ///< of the line
   std::map<std::string, double> first_us_;  ///< by key: what a reference takes on the first GPU
   std::map<std::string, protocol::MeasureRequest> admissions_;  ///< by key

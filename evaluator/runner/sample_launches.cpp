@@ -272,6 +272,8 @@ emulator::RunReport Sampling::part(std::size_t launch, emulator::RunOptions opti
       options.blocks = &first;
     }
     options.sample_blocks = static_cast<std::int64_t>(blocks);
+    // By itself it has ended within this.
+    if (blocks == 1) options.max_warp_instructions = kSampleLimit;
     if (blocks > 1 || plan.way == Way::kFirst || options.by_data != 0 || report.outlasted)
       report = program_->launch(module_, launch, options);
     if (report.outlasted) {

@@ -332,7 +332,7 @@ def table(results: Sequence[Dict[str, Any]]) -> str:
     """What KernelBench tells of a set of problems; without the degenerate ones; and without those that have
     convolutions, either."""
     meant = [r for r in results if not r.get("degenerate")]
-    columns = [list(results), meant, [r for r in meant if not r.get("has_convolutions")]]
+    columns = [list(results), meant, [r for r in meant if r.get("has_convolutions") is False]]
     lines = [f"{'':46}{'all':>9}{'without the degenerate':>24}{'and without convolutions':>26}"]
 
     def row(name: str, value: Callable[[List[Dict[str, Any]]], Any]) -> None:

@@ -297,7 +297,7 @@ def get_init_inputs():
     def test_the_table_tells_convolutions_apart(self):
         from hone import kernelbench
 
-        one = {"right": True, "eager_ms": 2.0, "hone_ms": 1.0}
+        one = {"right": True, "eager_ms": 2.0, "hone_ms": 1.0, "has_convolutions": False}
         text = kernelbench.table([one, {**one, "hone_ms": 4.0, "has_convolutions": True}])
         self.assertRegex(text, r"problems +2 +2 +1\n")
         self.assertRegex(text, r"geometric mean, the best of PyTorch's three +1\.000 +1\.000 +2\.000\n")

@@ -30,6 +30,8 @@ class Preparing {
           for (std::size_t i = 0; i < first.with_start && !ended.stop_requested(); ++i)
             (void)space.rewritten(first.recipes[i]);
         }) {}
+  /// It ends soon.
+  void give_up() { watch_.fire(); }
 
  private:
   RewritingWatch watch_;
@@ -102,10 +104,15 @@ Result<void> Admission::evaluate_reference() {
   SearchClock& clock = run_.clock;
   const auto is_over = [&] { return clock.left_s(clock.plan.admission_end()) <= 0; };
   const auto start = Clock::now();
+  double admission_s = 0;
   const auto admitted = [&] {
-    const Preparing meanwhile(run_, builder_->space(), clock.left_s(clock.plan.admission_end()));
-    return evaluate_and_wait(run_.target.queue, {run_.next_id++, *request, Work::Kind::kAdmit},
-                             [&] { return clock.abandoned() || is_over(); });
+    Preparing meanwhile(run_, builder_->space(), clock.left_s(clock.plan.admission_end()));
+    auto answer =
+        evaluate_and_wait(run_.target.queue, {run_.next_id++, *request, Work::Kind::kAdmit},
+                          [&] { return clock.abandoned() || is_over(); });
+    admission_s = seconds_since(start);
+    if (!answer || answer->verdict != Verdict::kOk) meanwhile.give_up();
+    return answer;
   }();
   if (!admitted)
     return std::unexpected(
@@ -120,7 +127,7 @@ Result<void> Admission::evaluate_reference() {
   for (std::string line; std::getline(notes, line);) run_.outcome.warnings.push_back(line);
   judge(judged(lift, *admitted));
   run_.outcome.reference_time_us = admitted->measurement.time_us;
-  clock.plan.admitted(admitted->measurement.time_us, seconds_since(start), clock.elapsed_s());
+  clock.plan.admitted(admitted->measurement.time_us, admission_s, clock.elapsed_s());
   reference_tried_ = llm::tried_reference(*admitted, run_.modelled());
   request_ = std::move(*request);
   set_roof(admitted->measurement);

@@ -44,10 +44,6 @@ constexpr double kGrace_s = 3.5, kGracePart = 0.035;
 constexpr double kLeastForTheFirst_s = 12, kMostForTheFirst_s = 30;
 /// A search gets at least this part of what is left when it begins, whatever is kept back.
 constexpr double kLeastForSearch = 0.3;
-/// Of a budget: beside a very slow reference a search goes on so long while it has no answer to
-/// what the strategy sent ahead. The first faster candidate may replace only one of several
-/// launches; one of the first recipes may replace all of them.
-constexpr double kUntilAnswered = 0.75;
 /// To make and evaluate what is known from earlier searches.
 constexpr double kKnown_s = 3;
 

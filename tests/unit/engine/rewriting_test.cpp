@@ -260,11 +260,14 @@ TEST(Space, WhoIsDisabledProposesNothingFromThenOn) {
   const auto count = [&](const std::string& rewriter, const Recipe& recipe) {
     return std::ranges::count(*space.proposals(recipe), rewriter, &Proposal::rewriter);
   };
-  const Recipe one = {space.proposals({})->front().step(middle_of(space.proposals({})->front()))};
+  Recipe one;
+  for (const Proposal& proposal : *space.proposals({}))
+    if (one.empty() && count("generate-rowwise", {proposal.step(middle_of(proposal))}) > 0)
+      one = {proposal.step(middle_of(proposal))};
   const auto others = static_cast<std::ptrdiff_t>(space.proposals({})->size());
   const auto of_them = count("generate-rowwise", {});
   ASSERT_GT(of_them, 0);
-  ASSERT_FALSE(space.proposals(one)->empty());
+  ASSERT_GT(count("generate-rowwise", one), 0);
   space.disable("generate-rowwise");
   EXPECT_EQ(count("generate-rowwise", {}), 0);
   EXPECT_EQ(count("generate-rowwise", one), 0);

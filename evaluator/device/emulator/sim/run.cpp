@@ -477,7 +477,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
       of_missed.blocks = &missed;
       of_missed.sample_blocks = 0;
       of_missed.restore_counters = true;
-      if (options.by_data != 0) of_missed.max_warp_instructions = options.by_data;
+      if (options.by_data != 0) of_missed.max_warp_instructions = options.by_data * missed.size();
       RunReport seen = run(base, asked, memory, of_missed);
       if (options.by_data != 0 && seen.verdict == Verdict::kTimeout && !seen.polled) {
         seen.outlasted = true;
