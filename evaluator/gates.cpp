@@ -513,8 +513,11 @@ Result<bool> EvaluatorImpl::Gates::measure() {
            evaluation_.measurement.time_us > 0 ||
            !e_.slow_runs_.is_hopeless(task_key(), evaluation_.modelled_us);
   };
-  const auto measured =
-      e_.gpu_->measure(measure, request_.order, deadline_s, &evaluation_.gates, wanted);
+  // Jobs whose kernels take longer than others' are not to stand behind them.
+  const double modelled =
+      reference_s > 0 ? evaluation_.modelled_us * 1e-6 / reference_s : evaluation_.modelled_us;
+  const auto measured = e_.gpu_->measure(measure, {.modelled = modelled, .order = request_.order},
+                                         deadline_s, &evaluation_.gates, wanted);
   if (!measured) return std::unexpected(measured.error());
   if (measured->given_up) {
     evaluation_.screened = true;

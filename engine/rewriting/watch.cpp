@@ -42,6 +42,12 @@ RewritingWatch::RewritingWatch(Rewriting& rewriting, const std::atomic<bool>* st
   });
 }
 
+void RewritingWatch::fire() {
+  thread_ = {};
+  fired_ = true;
+  rewriting_.cancel();
+}
+
 RewritingWatch::~RewritingWatch() {
   thread_ = {};
   if (fired_) rewriting_.resume();

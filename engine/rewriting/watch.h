@@ -18,6 +18,8 @@ class RewritingWatch {
                  std::function<double()> paused_s = {});
   ~RewritingWatch();
   [[nodiscard]] bool fired() const { return fired_; }
+  /// As when time is up: nobody wants the answers any more.
+  void fire();
 
  private:
   Rewriting& rewriting_;

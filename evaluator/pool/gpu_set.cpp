@@ -166,15 +166,24 @@ class GpuSet::Turn {
   std::size_t gpu_;
 };
 
-Result<GpuSet::Turn> GpuSet::take(std::uint64_t order) {
+const GpuSet::Waiting& GpuSet::next_in_line() const {
+  if (turns_ % 2 == 1) return *line_.begin();
+  return *std::ranges::min_element(line_, {}, [](const Waiting& one) {
+    return std::pair(std::get<double>(one), std::pair(std::get<0>(one), std::get<1>(one)));
+  });
+}
+
+Result<GpuSet::Turn> GpuSet::take(const Priority& priority) {
   std::unique_lock lock(mutex_);
-  const auto mine = line_.emplace(order, next_++).first;
-  moved_.wait(
-      lock, [&] { return cancelled_ || left() == 0 || (line_.begin() == mine && !free_.empty()); });
+  const auto mine = line_.emplace(priority.order, next_++, priority.modelled).first;
+  moved_.wait(lock, [&] {
+    return cancelled_ || left() == 0 || (next_in_line() == *mine && !free_.empty());
+  });
   line_.erase(mine);
   moved_.notify_all();
   if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
   if (left() == 0) return fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed());
+  ++turns_;
   Turn turn(*this, free_.front());
   free_.pop_front();
   lock.unlock();
@@ -228,7 +237,7 @@ Result<protocol::MeasureReply> GpuSet::admit(const protocol::MeasureRequest& req
 }
 
 Result<GpuSet::Measured> GpuSet::measure_alone(const protocol::MeasureRequest& request,
-                                               std::uint64_t order, double deadline_s,
+                                               const Priority& priority, double deadline_s,
                                                GateSeconds* gates, const StillWanted& wanted) {
   Gpu& gpu = *gpus_.front();
   const std::string& key = request.timed.reference.key;
@@ -242,7 +251,7 @@ Result<GpuSet::Measured> GpuSet::measure_alone(const protocol::MeasureRequest& r
   const auto message = protocol::frame(protocol::to_message(own));
   if (!message) return std::unexpected(message.error());
   StopWatch waiting(gates->wait);
-  const auto turn = take(order);
+  const auto turn = take(priority);
   waiting.stop();
   if (!turn) return std::unexpected(turn.error());
   if (wanted && !wanted()) return Measured{.given_up = true};
@@ -313,16 +322,16 @@ std::string GpuSet::mistake_of(Gpu& gpu, const std::string& reference_key, doubl
 }
 
 Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request,
-                                         std::uint64_t order, double deadline_s, GateSeconds* gates,
-                                         const StillWanted& wanted) {
+                                         const Priority& priority, double deadline_s,
+                                         GateSeconds* gates, const StillWanted& wanted) {
   GateSeconds unused;
   if (gates == nullptr) gates = &unused;
-  if (gpus_.size() == 1) return measure_alone(request, order, deadline_s, gates, wanted);
+  if (gpus_.size() == 1) return measure_alone(request, priority, deadline_s, gates, wanted);
   // Before the wait: a GPU that is free is not to idle meanwhile.
   nlohmann::json message = protocol::to_message(request);
   while (true) {
     StopWatch waiting(gates->wait);
-    const auto turn = take(order);
+    const auto turn = take(priority);
     waiting.stop();
     if (!turn) return std::unexpected(turn.error());
     if (wanted && !wanted()) return Measured{.given_up = true};

@@ -1,6 +1,6 @@
-// The GPUs of one evaluator: one, or several of one model that share what waits to be measured. The
-// request of the lowest order goes to the GPU that is free first. A GPU that fails is left out from
-// then on, and what it was at goes to another one. Thread-safe.
+// The GPUs of one evaluator: one, or several of one model that share what waits to be measured. Of
+// the requests, the first by Priority goes to the GPU that is free first. A GPU that fails is left
+// out from then on, and what it was at goes to another one. Thread-safe.
 //
 // Clocks differ from GPU to GPU. So the reference is timed on each of them, and a quick time is
 // given as the first GPU would take for it: times the reference's ratio. A final stage's times are
@@ -16,6 +16,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -50,15 +51,21 @@ class GpuSet {
     double to_first = 1;    ///< times a time of the reply: on the first GPU
     bool given_up = false;  ///< it was no longer wanted; the reply says nothing
   };
+  /// In turns: what the time model expects to be fastest, beside its reference, of which those go
+  /// first whom nobody modelled; and whoever was asked for first.
+  struct Priority {
+    double modelled = 0;      ///< times what the reference takes; 0: not known
+    std::uint64_t order = 0;  ///< of EvaluationRequest; the lowest first
+  };
   /// Asked when a request has a GPU: is it still to be measured? Empty: it is.
   using StillWanted = std::function<bool()>;
-  /// Waits for a GPU: of those who wait the lowest `order` goes first, and of one order who came
+  /// Waits for a GPU: of those who wait who is first by `priority`, and of one priority who came
   /// first. Fills in what the reference takes on the GPU that measures. `request.best_time_us` and,
   /// of the quick stage, the reply's times are the first GPU's. As GpuClient::measure() otherwise.
   /// Errors: kInfrastructure, also when no GPU is left.
   [[nodiscard]] Result<Measured> measure(const protocol::MeasureRequest& request,
-                                         std::uint64_t order, double deadline_s, GateSeconds* gates,
-                                         const StillWanted& wanted = {});
+                                         const Priority& priority, double deadline_s,
+                                         GateSeconds* gates, const StillWanted& wanted = {});
 
   /// The longest that the reference took on any GPU [us]; 0: not known.
   [[nodiscard]] double reference_us(const std::string& reference_key);
@@ -80,12 +87,12 @@ class GpuSet {
 
   explicit GpuSet(const EvaluatorOptions& options) : options_(options) {}
   [[nodiscard]] Result<Measured> measure_alone(const protocol::MeasureRequest& request,
-                                               std::uint64_t order, double deadline_s,
+                                               const Priority& priority, double deadline_s,
                                                GateSeconds* gates, const StillWanted& wanted);
   /// Has a GPU, by index, until it is destroyed.
   class Turn;
   /// Waits for a GPU.
-  [[nodiscard]] Result<Turn> take(std::uint64_t order);
+  [[nodiscard]] Result<Turn> take(const Priority& priority);
   /// The request as this GPU's runner is to have it. `message`: what is the same for all GPUs.
   [[nodiscard]] Result<protocol::Frame> message_for(const Gpu& gpu,
                                                     const protocol::MeasureRequest& request,
@@ -99,6 +106,8 @@ class GpuSet {
   void lose(std::size_t gpu, const std::string& why);
   [[nodiscard]] bool is_cancelled();
   // With mutex_ held:
+  using Waiting = std::tuple<std::uint64_t, std::uint64_t, double>;
+  [[nodiscard]] const Waiting& next_in_line() const;
   [[nodiscard]] std::size_t left() const;  ///< GPUs that work
   [[nodiscard]] std::string who_failed() const;
   /// Of a reference's time on this GPU: to the first one's.
@@ -110,8 +119,9 @@ class GpuSet {
   std::mutex mutex_;  ///< of what follows
   std::condition_variable moved_;
   std::deque<std::size_t> free_;  ///< GPUs, by index; the one that idles longest first
-  /// Who waits: its order, and a number that grows.
-  std::set<std::pair<std::uint64_t, std::uint64_t>> line_;
+  /// Who waits: its order, a number that grows, and what it is modelled at.
+  std::set<Waiting> line_;
+  std::uint64_t turns_ = 0;                 ///< that were taken
   std::uint64_t next_ = 0;                  ///< of the line
   std::map<std::string, double> first_us_;  ///< by key: what a reference takes on the first GPU
   std::map<std::string, protocol::MeasureRequest> admissions_;  ///< by key

@@ -11,9 +11,9 @@
 
 namespace hone {
 
-/// Who joins is let through once all who joined before have left, however long they take to come;
-/// with `at_once` above 1 once fewer than so many of those are still there. Thread-safe; outlives
-/// its places.
+/// Who joins is let through once all who joined before have left, however long they take to come,
+/// but see wait(); with `at_once` above 1 once fewer than so many of those are still there.
+/// Thread-safe; outlives its places.
 class InOrder {
  public:
   using Clock = std::chrono::steady_clock;
@@ -65,6 +65,13 @@ class InOrder {
   [[nodiscard]] std::size_t size() {
     const std::lock_guard hold(mutex_);
     return there_.size();
+  }
+  /// How many have come and are not through.
+  [[nodiscard]] std::size_t waiting() {
+    const std::lock_guard hold(mutex_);
+    std::size_t count = 0;
+    for (const auto& [number, is] : there_) count += is == Is::kWaiting ? 1U : 0U;
+    return count;
   }
 
  private:

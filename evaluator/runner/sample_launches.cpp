@@ -25,6 +25,8 @@ namespace {
 constexpr std::uint64_t kSampleTarget = 2'500'000, kThoroughTarget = 40'000'000;
 constexpr std::uint64_t kMostSampledBlocks = 64, kMostThoroughBlocks = 1024;
 constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample [warp instructions]
+/// Of blocks that data set apart: what they take is known only when they end.
+constexpr std::uint64_t kMostBeside = 120'000'000;  // of one launch [warp instructions]
 /// [warp instructions]; tells of a longer block what an instruction costs.
 constexpr std::uint64_t kProbe = 2'000'000;
 /// What a launch may take whose blocks wait for one another and run in full [warp instructions].
@@ -257,6 +259,9 @@ emulator::RunReport Sampling::part(std::size_t launch, emulator::RunOptions opti
     if (several.verdict == Verdict::kOk && several.counters.blocks > 0)
       mean = std::max<std::uint64_t>(1, cost_of(several.counters) / several.counters.blocks);
   }
+  if (const CompiledKernel* kernel =
+          runnable_.compiled.find(runnable_.program.launches[launch].kernel))
+    options.by_data = emulator::decides_by_data(module_, kernel->lowered_name) ? kMostBeside : 0;
   bool resized = plan.blocks > 0;
   std::uint64_t blocks = resized ? plan.blocks : rounded(target() / mean);
   std::vector<std::uint64_t> first;
@@ -267,7 +272,15 @@ emulator::RunReport Sampling::part(std::size_t launch, emulator::RunOptions opti
       options.blocks = &first;
     }
     options.sample_blocks = static_cast<std::int64_t>(blocks);
-    if (blocks > 1 || plan.way == Way::kFirst) report = program_->launch(module_, launch, options);
+    // By itself it has ended within this.
+    if (blocks == 1) options.max_warp_instructions = kSampleLimit;
+    if (blocks > 1 || plan.way == Way::kFirst || options.by_data != 0 || report.outlasted)
+      report = program_->launch(module_, launch, options);
+    if (report.outlasted) {
+      if (options_.most_units < SampleOptions().most_units) return report;
+      options.by_data = 0;  // of a reference it is enough to know the others
+      continue;
+    }
     const Counters& c = report.counters;
     plan.counts = plan.counts || !report.counted.empty();
     std::uint64_t other = blocks;

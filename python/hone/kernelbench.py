@@ -19,7 +19,8 @@ Results lie in FOLDER, a file for each problem; what is there is not done again.
 run there is a file with `ModelNew` beside it, named as KernelBench's scripts/eval_from_generations.py wants
 it (level_1_problem_1_sample_0_kernel.py); scripts/run_and_check.py takes it too. At the end stands the
 table. A problem whose answer does not depend on its input, at 1e-4, counts as degenerate: the table
-has a column without these."""
+has a column without these, and one that leaves out those with convolutions, too: where PyTorch rounds to TF32
+unless told otherwise."""
 import argparse
 import ast
 import copy
@@ -35,6 +36,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
+from torch.nn.modules.conv import _ConvNd
 
 from hone._errors import HoneError, ImportDiffers, ImportRefused
 from hone._math import convolutions_use_tf32, exact_f32, products_use_tf32, recurrent_use_tf32
@@ -293,6 +295,7 @@ def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]
     result.update(
         replaced=said.replaced,
         why_eager=said.why_eager,
+        has_convolutions=any(isinstance(part, _ConvNd) for part in loaded.model.modules()),
         candidates=said.candidates,
         math=sorted({part.math for part in said.parts if part.math and part.candidate}),
         import_error=said.import_error,
@@ -326,14 +329,16 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 
 def table(results: Sequence[Dict[str, Any]]) -> str:
-    """What KernelBench tells of a set of problems, with and without the degenerate ones."""
-    lines = [f"{'':34}{'all':>9}{'without the degenerate':>24}"]
-    columns = [list(results), [r for r in results if not r.get("degenerate")]]
+    """What KernelBench tells of a set of problems; without the degenerate ones; and without those that have
+    convolutions, either."""
+    meant = [r for r in results if not r.get("degenerate")]
+    columns = [list(results), meant, [r for r in meant if r.get("has_convolutions") is False]]
+    lines = [f"{'':46}{'all':>9}{'without the degenerate':>24}{'and without convolutions':>26}"]
 
     def row(name: str, value: Callable[[List[Dict[str, Any]]], Any]) -> None:
         cells = [value(column) for column in columns]
         texts = [f"{c:.3f}" if isinstance(c, float) else str(c) for c in cells]
-        lines.append(f"{name:34}{texts[0]:>9}{texts[1]:>24}")
+        lines.append(f"{name:46}{texts[0]:>9}{texts[1]:>24}{texts[2]:>26}")
 
     def ratios(against: Sequence[str], column: List[Dict[str, Any]]) -> List[float]:
         found: List[float] = []
@@ -360,9 +365,9 @@ def table(results: Sequence[Dict[str, Any]]) -> str:
     if any(r.get("hone_ms") for r in results):
         for name, against in (("eager", ("eager",)), ("the best of PyTorch's three", best)):
             for p in (1, 2):
-                row(f"fast_{p} against {name}"[:33], functools.partial(share_above, p, against))
-            row(f"geometric mean, {name}"[:33], functools.partial(mean, against))
-            row(f"median, {name}"[:33], functools.partial(median, against))
+                row(f"fast_{p} against {name}", functools.partial(share_above, p, against))
+            row(f"geometric mean, {name}", functools.partial(mean, against))
+            row(f"median, {name}", functools.partial(median, against))
     return "\n".join(lines)
 
 

@@ -1,5 +1,8 @@
 #include "rewriters/generators/tile_kernel.h"
 
+#include "rewriters/generators/printing/emit.h"
+#include "rewriters/generators/products.h"
+
 namespace hone::generators {
 
 Result<Generated> kernel_of(const tile::Program& program, const Goal& goal) {
@@ -22,6 +25,19 @@ Result<Generated> kernel_of(const tile::Program& program, const Goal& goal) {
   for (const auto& parameter : program.parameters) launch.args.push_back(parameter.buffer);
   generated.launches.push_back(std::move(launch));
   return generated;
+}
+
+std::vector<tile::Beside> inputs_beside(lift::Nodes& nodes, const tile::Store& store) {
+  Printer printer(nodes);
+  printer.known[store.sum] = "sum";
+  std::vector<tile::Beside> inputs;
+  for (const Use& use : uses_of(printer, {store.value})) {
+    const lift::Ref load = use.value;
+    if (load->kind != lift::Node::Kind::kLoad || load == store.sum || !use.certain) continue;
+    const int run = longest_run(nodes, load->args[0], store.column_symbol, load->type);
+    if (run > 1) inputs.push_back({load, run});
+  }
+  return inputs;
 }
 
 }  // namespace hone::generators

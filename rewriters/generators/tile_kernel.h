@@ -10,4 +10,7 @@ namespace hone::generators {
 /// tile::verify().
 [[nodiscard]] Result<Generated> kernel_of(const tile::Program& program, const Goal& goal);
 
+/// Inputs of the store's value that a thread can read for neighbouring outputs at once.
+[[nodiscard]] std::vector<tile::Beside> inputs_beside(lift::Nodes& nodes, const tile::Store& store);
+
 }  // namespace hone::generators

@@ -106,8 +106,8 @@ __device__ __forceinline__ void $prefixcopy_box$suffix(void* to, const CUtensorM
                                                       (1 << blocks) - 1)}});
 }
 
-/// `rank`: of the tensor.
-std::string store_function(int rank, const std::string& prefix) {
+/// `rank`: of the tensor. `adds`: to what it has, each element at once.
+std::string store_function(int rank, bool adds, const std::string& prefix) {
   std::string parameters, numbers, operands;
   for (int d = 0; d < rank; ++d) {
     parameters += fmt::format(", int at{}", d);
@@ -115,15 +115,21 @@ std::string store_function(int rank, const std::string& prefix) {
     operands += fmt::format(", \"r\"(at{})", d);
   }
   return filled(R"(
-// Starts the copy of a box to the tensor; at0 is along the innermost dimension.
-__device__ __forceinline__ void $prefixstore_box(const CUtensorMap& map, const void* from$parameters) {
-  asm volatile("cp.async.bulk.tensor.$rankd.global.shared::cta.bulk_group [%0, {$numbers}], [%1];" ::"l"(
-                   &map),
-               "r"($prefixaddress(from))$operands
-               : "memory");
+// $what; at0 is along the innermost dimension.
+__device__ __forceinline__ void $prefix$name_box(const CUtensorMap& map, const void* from$parameters) {
+  asm volatile(
+      "cp$reduce.async.bulk.tensor.$rankd.global.shared::cta$add.bulk_group [%0, {$numbers}], [%1];" ::"l"(
+          &map),
+      "r"($prefixaddress(from))$operands
+      : "memory");
 }
 )",
                 {{"prefix", prefix},
+                 {"what", adds ? "Starts to add a box to what the tensor has there"
+                               : "Starts the copy of a box to the tensor"},
+                 {"name", adds ? "add" : "store"},
+                 {"reduce", adds ? ".reduce" : ""},
+                 {"add", adds ? ".add" : ""},
                  {"rank", std::to_string(rank)},
                  {"parameters", parameters},
                  {"numbers", numbers},
@@ -179,7 +185,7 @@ std::string helpers_of(const Helpers& helpers, const std::string& prefix) {
   std::string text = generators::address_function(prefix) + filled(kBarriers, holes);
   if (helpers.cluster) text += filled(kCluster, holes);
   for (const auto& [rank, blocks] : helpers.copies) text += copy_function(rank, blocks, prefix);
-  for (const int rank : helpers.stores) text += store_function(rank, prefix);
+  for (const auto& [rank, adds] : helpers.stores) text += store_function(rank, adds, prefix);
   if (!helpers.stores.empty()) text += filled(kStagings, holes);
   if (helpers.registers) text += filled(kRegisters, holes);
   if (helpers.runs) text += filled(kRuns, holes);

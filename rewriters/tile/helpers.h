@@ -13,8 +13,10 @@ struct Helpers {
   bool registers = false;                     ///< roles give and take registers
   bool runs = false;                          ///< runs are added up
   std::set<std::pair<int, int>> copies = {};  ///< bulk copies: dimensions, and to how many blocks
-  std::set<int> stores = {};  ///< bulk copies from shared memory to tensors of these dimensions
-  bool packs = false;         ///< values that are stored at once
+  /// Bulk copies from shared memory: the tensor's dimensions, and whether they add to what is
+  /// there.
+  std::set<std::pair<int, bool>> stores = {};
+  bool packs = false;  ///< values that are stored at once
 };
 
 /// Every name begins with `prefix`.

@@ -12,6 +12,15 @@ Layout wgmma_operand(std::int64_t rows, std::int64_t k, bool along_k) {
   return Layout({{{64, 1}, {rows / 64, k * 64}}, {{k, 64}}}, 128);
 }
 
+std::int64_t staged_columns(ScalarType type) {
+  return 128 / static_cast<std::int64_t>(size_of(type));
+}
+
+Layout staged_outputs(std::int64_t columns, ScalarType type) {
+  const std::int64_t band = staged_columns(type);
+  return Layout({{{64, band}}, {{band, 1}, {columns / band, 64 * band}}}, 128);
+}
+
 bool is_along_k(const SharedTile& tile) { return tile.layout.dimension(1)[0].stride == 1; }
 
 std::string copy_mistake(const View& view, const SharedTile& tile,

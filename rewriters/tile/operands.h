@@ -14,6 +14,10 @@ namespace hone::tile {
 [[nodiscard]] Layout wgmma_operand(std::int64_t rows, std::int64_t k, bool along_k);
 [[nodiscard]] bool is_along_k(const SharedTile& tile);
 
+/// How 64 rows of outputs lie in a staging: bands of as many columns as 128 bytes hold.
+[[nodiscard]] Layout staged_outputs(std::int64_t columns, ScalarType type);
+[[nodiscard]] std::int64_t staged_columns(ScalarType type);  // of a band
+
 /// Why a box does not lie in the tile as the copy writes it; empty: it does. A copy writes its box
 /// row by row without gaps, from a multiple of 1024 bytes on where it is swizzled.
 [[nodiscard]] std::string copy_mistake(const View& view, const SharedTile& tile,

@@ -29,10 +29,12 @@ class ProgramPrinter {
  public:
   explicit ProgramPrinter(const Program& program) : p_(program), values_(*program.nodes) {
     // What the texts below call their own things.
-    for (const char* word : {"m",       "n",    "n_run", "j",    "l",     "odd", "half", "left",
-                             "right",   "got0", "got1",  "made", "store", "sum", "row",  "swizzle",
-                             "outputs", "here", "part",  "box",  "first", "at"})
+    for (const char* word :
+         {"m",    "n",    "n_run", "j",     "l",    "odd",     "half",    "left", "right", "got0",
+          "got1", "made", "store", "sum",   "row",  "swizzle", "outputs", "here", "piece", "below",
+          "last", "to",   "one",   "other", "part", "box",     "first",   "at"})
       names_.take(word);
+    take_names_of_reads();
     for (const auto& parameter : p_.parameters)
       parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
     values_.on_load = [this](Ref load) -> std::string {
@@ -105,6 +107,17 @@ class ProgramPrinter {
   }
 
  private:
+  /// What stores call the inputs that they read several at once.
+  void take_names_of_reads() {
+    for (const Role& role : p_.roles) {
+      for_each_operation(role.body, [&](const Operation& operation) {
+        const auto* store = std::get_if<Store>(&operation.is);
+        for (std::size_t i = 0; store != nullptr && i < store->beside.size(); ++i)
+          names_.take(fmt::format("read{}", i));
+      });
+    }
+  }
+
   struct RingNames {
     std::string stage, parity, full, empty, stages;
     std::vector<std::string> tiles;

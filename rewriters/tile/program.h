@@ -53,7 +53,7 @@ struct Ring {
 /// tensor: one tile for each.
 struct Staging {
   int warp_groups = 1;
-  SharedTile tile;  ///< 64 rows, and the columns that go together
+  SharedTile tile;  ///< 64 rows, and the columns that go together, as staged_outputs() has them
 };
 
 /// Sums of a product, in the registers of each warp group of a role: 64 x columns, in f32.
@@ -130,8 +130,13 @@ struct AddRuns {
   int sums = 0, runs = 0;
   Ref fresh = nullptr;
 };
-/// Consumer: outputs from sums. Every thread has some of (row, column); the value is that of a
-/// nest, in which `sum` stands for the sum.
+/// An input of an epilogue whose elements lie side by side along the outputs' columns.
+struct Beside {
+  Ref load = nullptr;  ///< a part of the value that is read whatever the value chooses
+  int contiguous = 1;  ///< elements that may be read at once, at a multiple of as many
+};
+/// Consumer: outputs from sums. Every thread has some of (row, column). The epilogue is `value`:
+/// the nest's own value of one output, in which `sum` stands for the sum.
 struct Store {
   int sums = 0;
   int runs = -1;                                 ///< not -1: the sum is that of both, in f64
@@ -141,10 +146,13 @@ struct Store {
   std::string buffer;
   ScalarType type = ScalarType::kF32;
   Ref sum = nullptr, value = nullptr, element = nullptr, guard = nullptr;
-  int contiguous = 1;  ///< outputs side by side along a row, at a multiple of as many
+  int contiguous = 1;               ///< outputs side by side along a row, at a multiple of as many
+  std::vector<Beside> beside = {};  ///< inputs that are read as many at once as outputs are written
   /// Not -1: by this staging to this view. Copies go on by themselves, and clip what lies beyond
   /// the tensor.
   int staging = -1, view = -1;
+  /// By a staging, f32: the copies add the outputs to what the tensor has. `value` leaves that out.
+  bool adds = false;
   std::vector<Ref> to;  ///< of the sums' first element in the view, outermost dimension first
 };
 

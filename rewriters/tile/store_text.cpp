@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rewriters/generators/printing/text.h"
+#include "rewriters/tile/operands.h"
 
 namespace hone::tile {
 namespace {
@@ -20,7 +21,7 @@ std::string within(const Store& store) {
   lift::for_each(store.value, [&](Ref node) {
     loads |= node->kind == lift::Node::Kind::kLoad && node != store.sum;
   });
-  return loads ? fmt::format("if (m >= {} || n_run >= {}) return 0;\n  ", store.rows, store.columns)
+  return loads ? fmt::format("if (m >= {} || n_run >= {}) return {{}};", store.rows, store.columns)
                : "";
 }
 
@@ -43,14 +44,34 @@ std::string StoreText::two_sums(const Store& store, const std::string& at, int m
   return fmt::format("{{{}, {}}}", one(more), one(more + 1));
 }
 
+/// Reads `width` neighbours of each input that allows it; the printer then knows the one for j.
+std::string StoreText::read_together(const Store& store, int width) {
+  std::string text;
+  values_.indices[store.column_symbol] = "n_run";
+  for (std::size_t i = 0; i < store.beside.size(); ++i) {
+    const auto& [load, contiguous] = store.beside[i];
+    if (contiguous < width) continue;
+    text +=
+        filled("const $pack read$i = *reinterpret_cast<const $pack*>(&$from[$element]);\n",
+               {{"pack", fmt::format("{}pack<{}, {}>", p_.prefix, type_name(load->type), width)},
+                {"i", std::to_string(i)},
+                {"from", called_.parameters.at(load->op)},
+                {"element", values_.print_index(load->args[0])}});
+    values_.known[load] = generators::widened(load->type, fmt::format("read{}.at[j]", i));
+  }
+  return text;
+}
+
 /// The value of `width` outputs from (m, n_run) on, of their sums in `sum`.
 std::string StoreText::outputs(const Store& store, int width) {
+  const bool guarded = store.guard != nullptr && !store.guard->is_constant();
+  const bool together = store.contiguous >= width && !guarded;
   values_.indices[store.row_symbol] = "m";
+  const std::string read = together ? read_together(store, width) : "";
   values_.indices[store.column_symbol] = "n";
   values_.known[store.sum] = "sum.at[j]";
   const std::string value = generators::stored(values_, store.type, store.value);
-  const bool guarded = store.guard != nullptr && !store.guard->is_constant();
-  const bool together = store.contiguous >= width && !guarded;
+  for (const Beside& beside : store.beside) values_.known.erase(beside.load);
   const Holes holes = {
       {"value", value},
       {"element", store.staging >= 0 ? "" : values_.print_index(store.element)},
@@ -69,13 +90,17 @@ for (int j = 0; j < $width; ++j) {
                   holes);
   }
   Holes more = holes;
+  more["read"] = read;
   more["column"] = generators::mentions(value, "n") ? "const int n = n_run + j;" : "";
-  more["done"] = store.staging >= 0 ? "return *reinterpret_cast<const unsigned*>(&made);"
+  more["done"] = store.staging >= 0 ? (size_of(store.type) == 4
+                                           ? "return made;"
+                                           : "return *reinterpret_cast<const unsigned*>(&made);")
                                     : filled(
                                           "const int n = n_run;\n"
                                           "*reinterpret_cast<$pack*>(&$out[$element]) = made;",
                                           holes);
-  return filled(R"($pack made;
+  return filled(R"($read
+$pack made;
 #pragma unroll
 for (int j = 0; j < $width; ++j) {
   $column
@@ -112,8 +137,9 @@ void StoreText::write_by_threads(const Store& store, Code& code) {
                        {"outputs", outputs(store, width)}};
   std::string all = filled(R"(// Outputs (m, n_run) and its right neighbours from their sums.
 const auto store = [&](int m, int n_run, const $prefixpack<$sum_type, $width>& sum) {
-  if (m >= $rows || n_run >= $columns) return;
-  $outputs
+  if (m < $rows && n_run < $columns) {
+    $outputs
+  }
 };
 const int m = $row + warp * 16 + lane / 4;
 )",
@@ -144,18 +170,47 @@ for (int l = 0; l < $eighths; ++l) {
   code.block(all);
 }
 
-/// Through shared memory, 64 columns at a time: the threads of a warp group write their outputs
-/// there, then one of them starts the copy.
+/// A band of outputs to `box`, in the swizzled places that the copy reads: 16 bits four matrices at
+/// a time, 32 bits two neighbours at a time.
+std::string staged_band(ScalarType type) {
+  return size_of(type) == 2 ? R"(for (int l = 0; l < 4; ++l) {
+    const int at = first + l * 8;
+    const int n = $column + first * 2 + l * 16 + lane % 4 * 2;
+    $prefixstore_matrices(&box[row * 64 + (l * 2 ^ swizzle) * 8],
+                          outputs(m, n, $sums0), outputs(m + 8, n, $sums2),
+                          outputs(m, n + 8, $sums4), outputs(m + 8, n + 8, $sums6));
+  })"
+                            : R"(for (int l = 0; l < 2; ++l) {
+    const int at = first + l * 4, piece = l * 2 + lane % 4 / 2;
+    const int n = $column + first * 2 + l * 8 + lane % 4 * 2;
+    const $pair left = outputs(m, n, $sums0), below = outputs(m + 8, n, $sums2);
+    const $pair right = outputs(m, n + 16, $sums8), last = outputs(m + 8, n + 16, $sums10);
+    // Odd rows write the other half first: no two lanes meet in a bank.
+    $type* const to = &box[row * 32 + lane % 2 * 2];
+    $pair* const one = reinterpret_cast<$pair*>(to + ((odd ? piece + 4 : piece) ^ swizzle) * 4);
+    $pair* const other = reinterpret_cast<$pair*>(to + ((odd ? piece : piece + 4) ^ swizzle) * 4);
+    one[0] = {odd ? right.at[0] : left.at[0], odd ? right.at[1] : left.at[1]};
+    one[8 * 16] = {odd ? last.at[0] : below.at[0], odd ? last.at[1] : below.at[1]};
+    other[0] = {odd ? left.at[0] : right.at[0], odd ? left.at[1] : right.at[1]};
+    other[8 * 16] = {odd ? below.at[0] : last.at[0], odd ? below.at[1] : last.at[1]};
+  })";
+}
+
+/// Through shared memory, a band of columns at a time: the threads of a warp group write their
+/// outputs there, then one of them starts the copy.
 void StoreText::write_staged(const Store& store, Code& code) {
   const auto at = static_cast<std::size_t>(store.staging);
   const SharedTile& tile = p_.stagings[at].tile;
   const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
   const View& view = p_.views[static_cast<std::size_t>(store.view)];
-  tensors_.insert(static_cast<int>(view.shape.size()));
+  tensors_.emplace(static_cast<int>(view.shape.size()), store.adds);
   std::string others;
   for (std::size_t d = view.shape.size() - 1; d-- > 0;)
     others += ", " + values_.print_index(store.to[d]);
-  const std::int64_t slots = tile.layout.extent(1) / 64, box = 64 * 64;
+  const std::int64_t band = staged_columns(tile.type);
+  const std::int64_t slots = tile.layout.extent(1) / band, box = 64 * band;
+  const std::string pair = fmt::format("{}pack<{}, 2>", p_.prefix, type_name(tile.type));
+  const bool halves = size_of(tile.type) == 2;
   const std::string slot = slots == 1 ? "here" : fmt::format("here + part % {} * {}", slots, box);
   const std::string parts = filled(R"(#pragma unroll
 for (int part = 0; part < $parts; ++part) {
@@ -163,25 +218,23 @@ for (int part = 0; part < $parts; ++part) {
   if (threadIdx.x % 128 == 0) $prefixstores_have_read<$others_under_way>();
   $prefixmeet_group();
   $type* const box = $slot;
-  const int first = part * 32;
+  const int first = part * $half_band;
   #pragma unroll
-  for (int l = 0; l < 4; ++l) {
-    const int at = first + l * 8;
-    const int n = $column + first * 2 + l * 16 + lane % 4 * 2;
-    $prefixstore_matrices(&box[row * 64 + (l * 2 ^ swizzle) * 8],
-                          outputs(m, n, $sums0), outputs(m + 8, n, $sums2),
-                          outputs(m, n + 8, $sums4), outputs(m + 8, n + 8, $sums6));
-  }
+  )" + staged_band(tile.type) + R"(
   $prefixpublish();
   $prefixmeet_group();
   if (threadIdx.x % 128 == 0) {
-    $prefixstore_box($view, box, $inner + part * 64$outer);
+    $prefix$name_box($view, box, $inner + part * $band$outer);
     $prefixstores_end();
   }
 }
 )",
                                    {{"prefix", p_.prefix},
-                                    {"parts", std::to_string(sums.columns / 64)},
+                                    {"name", store.adds ? "add" : "store"},
+                                    {"band", std::to_string(band)},
+                                    {"half_band", std::to_string(band / 2)},
+                                    {"pair", pair},
+                                    {"parts", std::to_string(sums.columns / band)},
                                     {"others_under_way", std::to_string(slots - 1)},
                                     {"type", std::string(type_name(tile.type))},
                                     {"slot", slot},
@@ -190,26 +243,37 @@ for (int part = 0; part < $parts; ++part) {
                                     {"sums2", two_sums(store, "at", 2)},
                                     {"sums4", two_sums(store, "at", 4)},
                                     {"sums6", two_sums(store, "at", 6)},
+                                    {"sums8", two_sums(store, "at", 8)},
+                                    {"sums10", two_sums(store, "at", 10)},
                                     {"view", called_.views[static_cast<std::size_t>(store.view)]},
                                     {"inner", values_.print_index(store.to.back())},
                                     {"outer", others}});
-  const std::string head = filled(R"(// Outputs (m, n_run) and its right neighbour.
-const auto outputs = [&](int m, int n_run, const $prefixpack<$sum_type, 2>& sum) -> unsigned {
-  $within$outputs
+  const std::string head =
+      filled(R"(// Outputs (m, n_run) and its right neighbour.
+const auto outputs = [&](int m, int n_run, const $prefixpack<$sum_type, 2>& sum) -> $made {
+  $within
+  $outputs
 };
 $type* const here = $staging$of_group;
 const int m = $row + warp * 16 + lane / 4;
-// Each lane says where half a row of 16 columns is: the eighths of a row's 128 bytes are swizzled.
-const int row = warp * 16 + lane % 16, swizzle = lane % 8 ^ lane / 16;
+// $where: the eighths of a row's 128 bytes are swizzled.
+const int row = warp * 16 + $lane_row, swizzle = $swizzle;
+$odd
 )",
-                                  {{"prefix", p_.prefix},
-                                   {"sum_type", sum_type(store)},
-                                   {"within", within(store)},
-                                   {"outputs", outputs(store, 2)},
-                                   {"type", std::string(type_name(tile.type))},
-                                   {"staging", called_.stagings[at]},
-                                   {"of_group", of_group(tile.bytes() / 2)},
-                                   {"row", values_.print_index(store.row)}});
+             {{"prefix", p_.prefix},
+              {"where", halves ? "Each lane says where half a row of 16 columns is"
+                               : "Where the two neighbours of each lane go"},
+              {"lane_row", halves ? "lane % 16" : "lane / 4"},
+              {"swizzle", halves ? "lane % 8 ^ lane / 16" : "lane / 4"},
+              {"odd", halves ? "" : "const bool odd = row % 2 != 0;"},
+              {"made", halves ? "unsigned" : pair},
+              {"sum_type", sum_type(store)},
+              {"within", within(store)},
+              {"outputs", outputs(store, 2)},
+              {"type", std::string(type_name(tile.type))},
+              {"staging", called_.stagings[at]},
+              {"of_group", of_group(tile.bytes() / static_cast<std::int64_t>(size_of(tile.type)))},
+              {"row", values_.print_index(store.row)}});
   code.block(head + parts);
 }
 

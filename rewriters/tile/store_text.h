@@ -26,12 +26,13 @@ class StoreText {
   void write(const Store& store, generators::Code& code);
   /// Whether the texts so far use packs of values.
   [[nodiscard]] bool packs() const { return packs_; }
-  /// Dimensions of the tensors that they copy to in bulk.
-  [[nodiscard]] const std::set<int>& tensors() const { return tensors_; }
+  /// Dimensions of the tensors that they copy to in bulk, and whether they add to them.
+  [[nodiscard]] const std::set<std::pair<int, bool>>& tensors() const { return tensors_; }
 
  private:
   [[nodiscard]] std::string two_sums(const Store& store, const std::string& at, int more) const;
   [[nodiscard]] std::string outputs(const Store& store, int width);
+  [[nodiscard]] std::string read_together(const Store& store, int width);
   [[nodiscard]] std::string of_group(std::int64_t elements) const;
   void write_by_threads(const Store& store, generators::Code& code);
   void write_staged(const Store& store, generators::Code& code);
@@ -40,7 +41,7 @@ class StoreText {
   generators::Printer& values_;
   Called called_;
   bool packs_ = false;
-  std::set<int> tensors_;
+  std::set<std::pair<int, bool>> tensors_;
 };
 
 }  // namespace hone::tile

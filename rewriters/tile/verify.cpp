@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "rewriters/generators/printing/emit.h"
 #include "rewriters/tile/operands.h"
 #include "rewriters/tile/program.h"
 
@@ -536,11 +537,44 @@ class Verifier {
                                 program_.sums[static_cast<std::size_t>(store.sums)].columns))
       refuse("sums are stored with runs of other columns");
     if (store.contiguous < 1) refuse("a store of no elements");
+    check_beside(store);
     if (store.staging >= 0) check_staged(store);
+    if (store.adds) check_adds(store);
   }
 
-  /// A warp group writes its tile as wgmma would read it, which is how bulk copies of boxes of 64
-  /// by 64 see it, too.
+  /// In 16 bits what is added would be rounded once more than the nest says. And while copies add
+  /// to a buffer, nobody may read it.
+  void check_adds(const Store& store) {
+    if (store.staging < 0)
+      refuse(fmt::format("outputs are added to '{}' by threads; only copies add", store.buffer));
+    if (store.type != ScalarType::kF32)
+      refuse(fmt::format("outputs of {} are added to '{}', where they would be rounded twice",
+                         to_string(store.type), store.buffer));
+    lift::for_each(store.value, [&](lift::Ref node) {
+      if (node->kind == lift::Node::Kind::kLoad && node != store.sum && node->op == store.buffer)
+        refuse(fmt::format("outputs are added to '{}', which their value reads", store.buffer));
+    });
+  }
+
+  /// What is read several at once is read before the value chooses, and by the kernel's pointers.
+  void check_beside(const Store& store) {
+    generators::Printer knows_sum(*program_.nodes);
+    knows_sum.known[store.sum] = "sum";
+    const std::vector<generators::Use> uses = generators::uses_of(knows_sum, {store.value});
+    for (const auto& [load, contiguous] : store.beside) {
+      if (load == nullptr || load->kind != lift::Node::Kind::kLoad || contiguous < 2)
+        return refuse("a store reads together what are no elements side by side");
+      const auto use = std::ranges::find(uses, load, &generators::Use::value);
+      if (use == uses.end() || !use->certain)
+        return refuse(fmt::format(
+            "elements of '{}' are read together, which the value may not read", load->op));
+      if (std::ranges::find(program_.parameters, load->op, &Program::Parameter::buffer) ==
+          program_.parameters.end())
+        return refuse(fmt::format("'{}' is read, and is no parameter", load->op));
+    }
+  }
+
+  /// A warp group writes its tile in bands of 128 bytes, as bulk copies of boxes read it.
   void check_staged(const Store& store) {
     if (!is_place(store.staging, program_.stagings.size()) ||
         !is_place(store.view, program_.views.size()))
@@ -551,12 +585,15 @@ class Verifier {
     const View& view = program_.views[static_cast<std::size_t>(store.view)];
     const int columns = program_.sums[static_cast<std::size_t>(store.sums)].columns;
     const auto name = fmt::format("'{}'", tile.name);
-    if (tile.type != store.type || size_of(store.type) != 2)
-      return refuse(fmt::format("{} holds {} for outputs of {}; both must be the same 16 bits",
-                                name, to_string(tile.type), to_string(store.type)));
+    if (tile.type != store.type || (size_of(store.type) != 2 && store.type != ScalarType::kF32))
+      return refuse(
+          fmt::format("{} holds {} for outputs of {}; both must be f32, or the same 16 "
+                      "bits",
+                      name, to_string(tile.type), to_string(store.type)));
     const std::int64_t staged = tile.layout.rank() == 2 ? tile.layout.extent(1) : 0;
-    if (staged % 64 != 0 || staged == 0 || columns % staged != 0 ||
-        tile.layout != wgmma_operand(64, staged, true))
+    const std::int64_t band = staged_columns(tile.type);
+    if (staged % band != 0 || staged == 0 || columns % staged != 0 ||
+        tile.layout != staged_outputs(staged, tile.type))
       return refuse(
           fmt::format("{} does not lie as its copies read it: {}", name, tile.layout.describe()));
     if (store.contiguous < 2 || store.guard == nullptr || !store.guard->is_constant() ||
@@ -565,7 +602,7 @@ class Verifier {
     const std::size_t rank = view.shape.size();
     if (view.buffer != store.buffer || rank < 2 || store.to.size() != rank ||
         view.shape[rank - 2] != store.rows || view.shape[rank - 1] != store.columns ||
-        view.box[rank - 2] != 64 || view.box[rank - 1] != 64)
+        view.box[rank - 2] != 64 || view.box[rank - 1] != band)
       return refuse(fmt::format("{} goes to a view of other rows and columns", name));
     if (const std::string why = copy_mistake(view, tile, {0, 0}); !why.empty())
       return refuse(fmt::format("copy of {} to '{}': {}", name, view.buffer, why));

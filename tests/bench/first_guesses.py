@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How near a search's first eight programs come to the best that a long one finds.
 
-    tests/bench/first_guesses.py --gpus 4 --out first_guesses FOLDER ... [--shapes 30] [--seed 1]
+    tests/bench/first_guesses.py --gpus 4 --out first_guesses FOLDER ... [--shapes 30] [--draw 1]
                                  [--first 8] [--budget 60s]
 
 Draws some tasks, as many from each folder, and makes the largest size of each a tenth larger: a shape
@@ -12,26 +12,20 @@ a search begins; the same command again goes on with what is missing.
 """
 import argparse
 import pathlib
-import random
 import statistics
 import sys
 
-from searches import OVERHEAD_S, Node, Rows, add_options, enlarged, seconds, tasks_in
+from searches import OVERHEAD_S, Node, Rows, add_options, drawn, enlarged, seconds
 
 
-def drawn(options):
-    """The tasks' files, enlarged, in OUT/tasks."""
+def larger(options):
+    """The drawn tasks' files, enlarged, in OUT/tasks."""
     folder = pathlib.Path(options.out) / "tasks"
     folder.mkdir(parents=True, exist_ok=True)
-    chance = random.Random(options.seed)
     files = []
-    for index, source in enumerate(options.folders):
-        tasks = tasks_in([source])
-        share = options.shapes // len(options.folders) + (index < options.shapes % len(options.folders))
-        for task in sorted(chance.sample(tasks, min(share, len(tasks)))):
-            file = folder / f"{task.stem}_larger.cu"
-            file.write_text(enlarged(task.read_text()))
-            files.append(file)
+    for task in drawn(options):
+        files.append(folder / f"{task.stem}_larger.cu")
+        files[-1].write_text(enlarged(task.read_text()))
     return files
 
 
@@ -41,31 +35,36 @@ def main():
     parser.add_argument("--budget", type=seconds, default="60s", help="of the long search")
     parser.add_argument("--first", type=int, default=8, help="evaluations of the short one")
     parser.add_argument("--shapes", type=int, default=30)
-    parser.add_argument("--seed", type=int, default=1, help="of the draw")
+    parser.add_argument("--draw", type=int, default=1, help="seed of the draw")
     parser.add_argument("folders", nargs="+")
     options = parser.parse_args()
     node = Node(options)
     rows = Rows(node)
-    tasks = drawn(options)
+    tasks = larger(options)
 
     def work(task, gpu):
         short = node.search(task, gpu, str(options.first), f"{task.stem}_first")
         long = node.search(task, gpu, options.budget, task.stem)
-        row = {"task": task.stem, "gpu": gpu, "short": short, "long": long,
+        row = {"task": task.stem, "gpu": gpu, "budget": options.budget, "first": options.first, "short": short, "long": long,
                "status": short["status"] if short["status"] != 0 else long["status"]}
         if row["status"] == 0:
             row["ratio"] = short["time_us"] / min(short["time_us"], long["time_us"])
         return row
 
     def tell(row):
-        rows.add(row, "task")
+        rows.add(row, "task", "budget", "first")
         head = f"{row['task'][:52]:52} cuda:{row['gpu']}"
         print(f"{head} first {row['short']['time_us']:10.2f} us, best {row['long']['time_us']:10.2f} us: {row['ratio']:6.3f}"
               if row["status"] == 0 else f"{head} ended with {row['status']}: see its log", flush=True)
 
-    known = {row["task"] for row in rows.rows if row["status"] == 0}
+    def good():
+        names = {task.stem for task in tasks}
+        return [row for row in rows.rows if row["status"] == 0 and row["task"] in names and
+                (row["budget"], row["first"]) == (options.budget, options.first)]
+
+    known = {row["task"] for row in good()}
     node.each([task for task in tasks if task.stem not in known], float(options.budget[:-1]) + 2 * OVERHEAD_S + 4, work, tell)
-    ratios = [row["ratio"] for row in rows.rows if row["status"] == 0]
+    ratios = [row["ratio"] for row in good()]
     if ratios:
         print(f"{len(ratios)} shapes: the median is {statistics.median(ratios):.3f} of the best, "
               f"{sum(ratio <= 1.1 for ratio in ratios)} are within 10 %")

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import queue
+import random
 import re
 import shutil
 import subprocess
@@ -44,20 +45,37 @@ def add_options(parser):
     parser.add_argument("--out", required=True, help="a folder")
 
 
-def tasks_in(arguments):
-    """The .cu files among `arguments` and in the folders among them; ends the program where there are none."""
+def tasks_in(arguments, out):
+    """The .cu files among `arguments`, and the tasks in the folders among them but for `out`; ends the program where there
+    are none."""
     found = []
     for argument in map(pathlib.Path, arguments):
-        found += sorted(argument.rglob("*.cu")) if argument.is_dir() else [argument]
+        if not argument.is_dir():
+            found.append(argument)
+            continue
+        found += [task for task in sorted(argument.rglob("*.cu"))
+                  if not task.resolve().is_relative_to(pathlib.Path(out).resolve())
+                  and "/* hone" in task.read_text(errors="replace")]
     missing = [str(task) for task in found if not task.is_file()]
     if missing or not found:
         sys.exit(f"error: no such task: {', '.join(missing)}" if missing else "error: no .cu file there")
-    found = [task for task in found if "/* hone" in task.read_text(errors="replace")]
     names = [task.stem for task in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         sys.exit(f"error: several tasks have the name {', '.join(twice)}: their results would be one file")
     return found
+
+
+def drawn(options):
+    """`options.shapes` tasks of `options.folders`, as many from each, drawn with the seed `options.draw`; none has the name
+    of another."""
+    chance = random.Random(options.draw)
+    files = {}
+    for index, folder in enumerate(options.folders):
+        share = options.shapes // len(options.folders) + (index < options.shapes % len(options.folders))
+        others = [task for task in tasks_in([folder], options.out) if task.stem not in files]
+        files |= {task.stem: task for task in sorted(chance.sample(others, min(share, len(others))))}
+    return list(files.values())
 
 
 def enlarged(text):
@@ -85,7 +103,7 @@ class Node:
             new.mkdir()
             task = new / "first_command.cu"
             task.write_text(FIRST_TASK)
-            status = self._run(task, 0, "1", "first_command", new, range(os.cpu_count()))
+            status = self._run(task, 0, "1", "first_command", new, sorted(os.sched_getaffinity(0)))
             if status != 0:
                 sys.exit(f"error: the first command ended with {status}: see {self.out / 'first_command.log'}")
             new.rename(self.before)
@@ -157,5 +175,5 @@ class Rows:
 
     def add(self, row, *key):
         """In place of one with the same values under `key`."""
-        self.rows = [other for other in self.rows if any(other[k] != row[k] for k in key)] + [row]
+        self.rows = [other for other in self.rows if any(other.get(k) != row[k] for k in key)] + [row]
         self.file.write_text(json.dumps(self.rows, indent=1) + "\n")

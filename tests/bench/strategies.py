@@ -7,17 +7,17 @@
 
 Prints, for each strategy, the geometric mean over tasks and seeds of its best time over the best that any strategy found
 with any seed (1 is the best there can be), and in how many runs it was within 2 % of that. On an emulated device with a
-number of evaluations as budget a run repeats exactly; times are modelled. With `--shapes N`, N tasks are drawn from all.
+number of evaluations as budget a run repeats exactly; times are modelled. With `--shapes N`, N tasks are
+drawn, as many from each folder.
 searches.py says with what a search begins; the same command again goes on with what is missing.
 """
 import argparse
 import math
-import random
 import re
 import subprocess
 import sys
 
-from searches import OVERHEAD_S, Node, Rows, add_options, tasks_in
+from searches import OVERHEAD_S, Node, Rows, add_options, drawn, tasks_in
 
 
 def strategies_of(hone):
@@ -47,18 +47,20 @@ def main():
     parser.add_argument("--budget", default="40", help="of each search: evaluations, or seconds such as 20s")
     parser.add_argument("--strategies", default="")
     parser.add_argument("--seeds", default="1")
-    parser.add_argument("--shapes", type=int, help="so many tasks, drawn at random, in place of all")
+    parser.add_argument("--shapes", type=int, help="so many tasks, drawn from the folders in equal parts, in place of all")
+    parser.add_argument("--draw", type=int, default=1, help="seed of the draw")
     options = parser.parse_args()
-    strategies = options.strategies.split(",") if options.strategies else strategies_of(options.hone)
-    tasks = tasks_in(options.folders)
     if options.shapes:
-        tasks = sorted(random.Random(1).sample(tasks, min(options.shapes, len(tasks))))
+        options.folders = drawn(options)
+    strategies = options.strategies.split(",") if options.strategies else strategies_of(options.hone)
+    tasks = tasks_in(options.folders, options.out)
+    names = {task.stem for task in tasks}
     node = Node(options, options.device)
     rows = Rows(node)
     jobs = [(task, seed, strategy) for task in tasks for seed in options.seeds.split(",") for strategy in strategies]
 
     def good():
-        return [row for row in rows.rows if row["status"] == 0]
+        return [row for row in rows.rows if row["status"] == 0 and row["budget"] == options.budget and row["task"] in names]
 
     def done():
         return {(row["task"], row["seed"], row["strategy"]) for row in good()}
@@ -69,7 +71,7 @@ def main():
         return row | {"seed": seed, "strategy": strategy}
 
     def tell(row):
-        rows.add(row, "task", "seed", "strategy")
+        rows.add(row, "task", "seed", "strategy", "budget")
         said = f"{row['time_us']:10.2f} us" if row["status"] == 0 else f"ended with {row['status']}: see its log"
         print(f"{row['task'][:44]:44} {row['strategy']:10} seed {row['seed']} {said}", flush=True)
 

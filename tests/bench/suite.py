@@ -36,7 +36,7 @@ def main():
     parser.add_argument("--option", dest="more", action="append", default=[], help="one more for hone optimize")
     parser.add_argument("tasks", nargs="+", help=".cu files, or folders of them")
     options = parser.parse_args()
-    tasks = tasks_in(options.tasks)
+    tasks = tasks_in(options.tasks, options.out)
     node = Node(options)
     rows = Rows(node)
     names = {task.stem for task in tasks}

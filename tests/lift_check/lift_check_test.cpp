@@ -27,7 +27,7 @@ Task read(const std::string& path) {
 class SpoiltRewriting final : public Rewriting {
  public:
   std::function<void(NestOutputs&)> spoil = [](NestOutputs&) {};
-  std::atomic<int> generated = 0;
+  std::atomic<int> generated = 0;  ///< at check sizes: what is evaluated has to be made there
 
   Result<NestOutputs> executed(const RewriteContext& context, const Program& program,
                                std::uint64_t seed) override {
@@ -37,7 +37,7 @@ class SpoiltRewriting final : public Rewriting {
   }
   Result<Rewritten> apply(const RewriteContext& context, const Program& program, const Step& step,
                           bool with_hash) override {
-    if (step.rewriter.starts_with("generate-")) ++generated;
+    if (step.rewriter.starts_with("generate-") && context.sizes != context.task->sizes) ++generated;
     return local_.apply(context, program, step, with_hash);
   }
   Result<std::vector<Proposal>> proposals(const RewriteContext& context,

@@ -292,7 +292,15 @@ def get_init_inputs():
         self.assertFalse(first["degenerate"])
         self.assertTrue(first["candidates"])
         self.assertTrue(second["right"] and second["degenerate"])
-        self.assertRegex(run.stdout, r"problems +2 +1\n")
+        self.assertRegex(run.stdout, r"problems +2 +1 +1\n")
+
+    def test_the_table_tells_convolutions_apart(self):
+        from hone import kernelbench
+
+        one = {"right": True, "eager_ms": 2.0, "hone_ms": 1.0, "has_convolutions": False}
+        text = kernelbench.table([one, {**one, "hone_ms": 4.0, "has_convolutions": True}])
+        self.assertRegex(text, r"problems +2 +2 +1\n")
+        self.assertRegex(text, r"geometric mean, the best of PyTorch's three +1\.000 +1\.000 +2\.000\n")
 
     def test_wrong_options_and_broken_problems_are_no_results(self):
         run = self.run_on(self.FILES, "--math", "sloppy")

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <sstream>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "engine/rewriting/watch.h"
+#include "engine/search/strategy/moves.h"
 
 namespace hone::search {
 namespace {
@@ -16,6 +19,24 @@ constexpr double kMore = 1.000001;  // than rounding
 constexpr double kFirstReading_s = 10;
 /// Of what checks the lift; a source may be slow to lift.
 constexpr double kLiftCheck_s = 5;
+
+/// Makes what a search begins with, which its space then knows, until it is destroyed.
+class Preparing {
+ public:
+  Preparing(SearchRun& run, Space& space, double limit_s)
+      : watch_(run.rewriting, run.options.stop, limit_s),
+        thread_([&space](const std::stop_token& ended) {
+          const FirstRecipes first = first_recipes(space);
+          for (std::size_t i = 0; i < first.with_start && !ended.stop_requested(); ++i)
+            (void)space.rewritten(first.recipes[i]);
+        }) {}
+  /// It ends soon.
+  void give_up() { watch_.fire(); }
+
+ private:
+  RewritingWatch watch_;
+  std::jthread thread_;
+};
 
 }  // namespace
 
@@ -83,9 +104,16 @@ Result<void> Admission::evaluate_reference() {
   SearchClock& clock = run_.clock;
   const auto is_over = [&] { return clock.left_s(clock.plan.admission_end()) <= 0; };
   const auto start = Clock::now();
-  const auto admitted =
-      evaluate_and_wait(run_.target.queue, {run_.next_id++, *request, Work::Kind::kAdmit},
-                        [&] { return clock.abandoned() || is_over(); });
+  double admission_s = 0;
+  const auto admitted = [&] {
+    Preparing meanwhile(run_, builder_->space(), clock.left_s(clock.plan.admission_end()));
+    auto answer =
+        evaluate_and_wait(run_.target.queue, {run_.next_id++, *request, Work::Kind::kAdmit},
+                          [&] { return clock.abandoned() || is_over(); });
+    admission_s = seconds_since(start);
+    if (!answer || answer->verdict != Verdict::kOk) meanwhile.give_up();
+    return answer;
+  }();
   if (!admitted)
     return std::unexpected(
         with_place(is_over() ? not_in_time(admitted.error()) : admitted.error(), task_));
@@ -99,7 +127,7 @@ Result<void> Admission::evaluate_reference() {
   for (std::string line; std::getline(notes, line);) run_.outcome.warnings.push_back(line);
   judge(judged(lift, *admitted));
   run_.outcome.reference_time_us = admitted->measurement.time_us;
-  clock.plan.admitted(admitted->measurement.time_us, seconds_since(start), clock.elapsed_s());
+  clock.plan.admitted(admitted->measurement.time_us, admission_s, clock.elapsed_s());
   reference_tried_ = llm::tried_reference(*admitted, run_.modelled());
   request_ = std::move(*request);
   set_roof(admitted->measurement);

@@ -53,7 +53,9 @@ Exploration::Exploration(SearchRun& run, Admission& admission, LlmSide& llm, Ope
       gpus_before_(uses_of(run.target)),
       last_gain_{run.findings.counts.evaluated(), run.clock.elapsed_s()},
       asked_to_evaluate_(opening.recalled()),
-      pioneers_left_(opening.strategy().pioneers()) {}
+      pioneers_left_(opening.strategy().pioneers()) {
+  if (pioneers_left_ == 0) run_.clock.plan.pioneers_answered();
+}
 
 void Exploration::run() {
   while (!stop_ || !window_.empty()) {

@@ -44,10 +44,6 @@ constexpr double kGrace_s = 3.5, kGracePart = 0.035;
 constexpr double kLeastForTheFirst_s = 12, kMostForTheFirst_s = 30;
 /// A search gets at least this part of what is left when it begins, whatever is kept back.
 constexpr double kLeastForSearch = 0.3;
-/// Of a budget: beside a very slow reference a search goes on so long while it has no answer to
-/// what the strategy sent ahead. The first faster candidate may replace only one of several
-/// launches; one of the first recipes may replace all of them.
-constexpr double kUntilAnswered = 0.75;
 /// To make and evaluate what is known from earlier searches.
 constexpr double kKnown_s = 3;
 
@@ -118,12 +114,10 @@ double TimePlan::search_end() const {
   const double most = modelled_ ? kMostForFinals : kMostForFinalsOnGpu;
   reserve = std::max(reserve, std::min(most * total, wanted));
   const double begin = std::min(search_begin_s_, total);
-  double least = 0;
-  if (!modelled_ && !found_) {
-    least = total;  // but for the reference there is nothing to time yet
-  } else if (reference_is_very_slow() && pioneers_out_) {
-    least = kUntilAnswered * total;
-  }
+  // But for the reference there is nothing to time yet; or the first faster candidate may replace
+  // only one of several launches, where one of those that were sent ahead may replace all of them.
+  const bool waits = (!modelled_ && !found_) || (reference_is_very_slow() && pioneers_out_);
+  const double least = waits ? total : 0;
   return std::max({least, begin + kLeastForSearch * (total - begin), total - reserve});
 }
 

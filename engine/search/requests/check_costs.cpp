@@ -56,19 +56,40 @@ const Survey& CheckCosts::at(const Bindings& sizes) {
   return place->second;
 }
 
-bool CheckCosts::looks_small(const Bindings& sizes) const {
-  const auto program = instantiate(task_.reference, sizes);
-  if (!program) return true;  // whoever checks there will say why
-  double flops = 0;
-  if (task_.flops) flops = static_cast<double>(task_.flops->eval(sizes).value_or(0));
-  return elements_of(*program) <= kElements && threads_of(*program) <= kThreads && flops <= kFlops;
+CheckCosts::Work CheckCosts::work_of(const ConcreteProgram& program, const Bindings& sizes) const {
+  Work work{.elements = elements_of(program), .threads = threads_of(program)};
+  if (task_.flops) work.flops = static_cast<double>(task_.flops->eval(sizes).value_or(0));
+  return work;
+}
+
+/// In itself, and beside the largest size of which it is known what it takes: a naive kernel may do
+/// far more than its operations.
+bool CheckCosts::looks_small(const Work& work) const {
+  if (work.elements > kElements || work.threads > kThreads || work.flops > kFlops) return false;
+  const Survey* largest = nullptr;
+  const Bindings* there = nullptr;
+  for (const auto& [sizes, survey] : known_) {
+    if (!survey.known || (largest != nullptr && survey.units <= largest->units)) continue;
+    largest = &survey;
+    there = &sizes;
+  }
+  if (largest == nullptr) return true;
+  const auto program = instantiate(task_.reference, *there);
+  if (!program) return true;
+  const Work known = work_of(*program, *there);
+  const auto times = [](double here, double other) { return other > 0 ? here / other : 0; };
+  const double growth =
+      std::max({times(work.elements, known.elements), times(work.threads, known.threads),
+                times(work.flops, known.flops)});
+  return growth * largest->nominal_s() <= kReference_s;
 }
 
 bool CheckCosts::affordable(const Bindings& sizes) {
   const auto program = instantiate(task_.reference, sizes);
   if (program && elements_of(*program) > kMostElements) return false;
   const Survey& survey = at(sizes);
-  return survey.known ? survey.nominal_s() <= kReference_s : looks_small(sizes);
+  if (survey.known) return survey.nominal_s() <= kReference_s;
+  return !program || looks_small(work_of(*program, sizes));  // whoever checks there will say why
 }
 
 std::vector<Bindings> affordable_check_sizes(const Task& task, CheckCosts& costs) {

@@ -16,8 +16,8 @@ class CheckCosts {
  public:
   using Ask = std::function<Result<std::vector<Survey>>(const std::vector<ConcreteProgram>&)>;
 
-  /// `task` must outlive it. `ask` may be empty, as in a service: then sizes are judged by their
-  /// elements, threads and operations.
+  /// `task` must outlive it. `ask` may be empty, as in a service, or have no more answers: then
+  /// sizes are judged by their elements, threads and operations, and by what others took.
   explicit CheckCosts(const Task& task, Ask ask = {}) : task_(task), ask_(std::move(ask)) {}
 
   /// May hone choose these sizes? The reference is to take a tenth of what a check may: a
@@ -27,7 +27,11 @@ class CheckCosts {
   [[nodiscard]] const Survey& at(const Bindings& sizes);
 
  private:
-  [[nodiscard]] bool looks_small(const Bindings& sizes) const;
+  struct Work {
+    double elements = 0, threads = 0, flops = 0;
+  };
+  [[nodiscard]] Work work_of(const ConcreteProgram& program, const Bindings& sizes) const;
+  [[nodiscard]] bool looks_small(const Work& work) const;
 
   const Task& task_;
   const Ask ask_;

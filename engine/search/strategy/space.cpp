@@ -153,6 +153,13 @@ Space::EntryPtr Space::entry(const Recipe& recipe) {
   return way.back();
 }
 
+void Space::disable(std::string rewriter) {
+  options_.disabled.push_back(std::move(rewriter));
+  const std::lock_guard lock(mutex_);
+  if (root_) root_->proposals.reset();
+  for (const EntryPtr& known : ages_) known->proposals.reset();
+}
+
 Result<Rewritten> Space::rewritten(const Recipe& recipe) { return entry(recipe)->rewritten; }
 
 Result<Program> Space::program(const Recipe& recipe) {

@@ -44,8 +44,8 @@ class Space {
   Space(const Space&) = delete;
   Space& operator=(const Space&) = delete;
 
-  /// A further rewriter that proposes nothing. Before the first question.
-  void disable(std::string rewriter) { options_.disabled.push_back(std::move(rewriter)); }
+  /// A further rewriter that proposes nothing, from the next question on. Nobody may be asking.
+  void disable(std::string rewriter);
 
   /// Replays at the timed sizes; kRefused names the step. With the structural hash where the
   /// options ask for hashes.

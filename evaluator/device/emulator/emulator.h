@@ -72,6 +72,10 @@ struct LineRange {
 /// memory? Read off its code, and never false where it does.
 [[nodiscard]] bool follows_data(const Module& module, std::string_view kernel);
 
+/// Does what it loads from global memory, at addresses that follow from the thread's place and
+/// other such loads, decide whether or how long a loop of the kernel runs? See sim/data_kinds.h.
+[[nodiscard]] bool decides_by_data(const Module& module, std::string_view kernel);
+
 /// Does any function of it access memory with more than plain loads and stores (volatile, relaxed,
 /// an atomic)? No race is seen between such accesses: only another order shows what they lose.
 [[nodiscard]] bool has_ordered_accesses(const Module& module);
@@ -319,6 +323,9 @@ struct RunOptions {
   bool share_counters = false;
   /// A block that runs beside the sample, alone, as rare blocks do; -1: none.
   std::int64_t also = -1;
+  /// What blocks may take together that run beside the sample because their data decide that they
+  /// do other work (decides_by_data) [warp instructions]; 0: none does. Needs `counters`.
+  std::uint64_t by_data = 0;
   bool restore_counters = false;  ///< then: they end as they began, for another sample
   /// A volatile or acquiring load sees what was there at its own time, so that who waits for
   /// another block is late (Counters::waited_cycles). Needs `counters`.
@@ -374,6 +381,7 @@ struct RunReport {
   bool output_cut = false;  ///< there was more than 1 MB of it
   int threads = 1;          ///< host threads that ran the blocks
   bool polled = false;      ///< a warp looked at one word again and again
+  bool outlasted = false;   ///< kTimeout: a block that data set apart takes more than may be
   /// With RunOptions::share_counters: the words that were counted with, by rising address.
   std::vector<std::uint64_t> counted;
   std::vector<Finding> findings;  ///< the first is what `verdict` and `detail` say

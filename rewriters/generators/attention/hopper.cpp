@@ -455,6 +455,7 @@ class BulkBuilder {
     store.value = nodes_.substitute(a_.value, batch);
     store.element = nodes_.substitute(a_.element, batch);
     store.guard = nodes_.substitute(a_.guard, batch);
+    store.beside = inputs_beside(nodes_, store);
     body.push_back({std::move(store)});
   }
 

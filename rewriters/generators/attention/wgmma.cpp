@@ -10,6 +10,22 @@
 namespace hone::generators::attention {
 namespace {
 
+/// Sums that products under way change have to be registers, however little it is optimized.
+constexpr const char* kEach = R"(
+// Calls f(0), f(1), ... with numbers that the compiler knows.
+template <int kValue>
+struct $prefixnumber {
+  __device__ constexpr operator int() const { return kValue; }
+};
+template <int kCount, int kFirst = 0, class F>
+__device__ __forceinline__ void $prefixeach(const F& f) {
+  if constexpr (kFirst < kCount) {
+    f($prefixnumber<kFirst>{});
+    $prefixeach<kCount, kFirst + 1>(f);
+  }
+}
+)";
+
 constexpr const char* kWgmmaKernel = R"(
 $what
 // Each warpgroup of 128 threads has 64 queries. With g = lane / 4 and t = lane % 4, a lane keeps
@@ -265,7 +281,7 @@ std::string wgmma_kernel(const Emitter& emit) {
   const bool two = s.ahead == 2;
   holes["buffers"] = two ? "scores[kTileK / 2], others[kTileK / 2]" : "scores[kTileK / 2]";
   holes["loop"] = filled(two ? kTwoAhead : kOneAhead, holes);
-  return warpgroup_helpers(emit.prefix) +
+  return warpgroup_helpers(emit.prefix) + filled(kEach, {{"prefix", emit.prefix}}) +
          warpgroup_multiply({.n = s.keys, .kind = kind, .name = "score"}, emit.prefix) +
          warpgroup_multiply({.n = columns,
                              .kind = kind,

@@ -318,10 +318,9 @@ std::string Emitter::store(int width) const {
   const std::string type = type_name(c.total_type);
   const bool all_m = c.m_size % s.bm == 0, all_n = c.n_size % s.bn == 0;
   std::string condition;
-  if (!all_m) condition = "m >= kM";
-  if (!all_n) condition += std::string(condition.empty() ? "" : " || ") + "n_run >= kN";
-  Holes holes = {{"pack", pack(type, std::to_string(width))},
-                 {"skip", condition.empty() ? "" : "if (" + condition + ") return;"}};
+  if (!all_m) condition = "m < kM";
+  if (!all_n) condition += std::string(condition.empty() ? "" : " && ") + "n_run < kN";
+  Holes holes = {{"pack", pack(type, std::to_string(width))}, {"condition", condition}};
   const std::string finish = finished(std::to_string(width), c.contiguous_n >= width, "sum");
   if (is_split() && (s.split_k > 1 || whole == 0)) {
     holes["body"] = partial_store(width, holes);
@@ -338,9 +337,9 @@ std::string Emitter::store(int width) const {
   } else {
     holes["body"] = finish;
   }
+  if (!condition.empty()) holes["body"] = filled("if ($condition) {\n  $body\n}\n", holes);
   return filled(R"(// Outputs (m, n_run) and its right neighbours from their sums.
 const auto store = [&](int m, int n_run, const $pack& sum) {
-  $skip
   $body
 };
 )",

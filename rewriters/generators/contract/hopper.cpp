@@ -73,12 +73,37 @@ std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, 
   return view;
 }
 
-/// Outputs as bulk copies write them, in boxes of 64 x 64; empty: not so.
+bool reads(Ref value, const Contraction& c) {
+  bool found = false;
+  for_each(value, [&](Ref node) {
+    found |= node->kind == Node::Kind::kLoad && node != c.sum && node->op == c.nest->buffer;
+  });
+  return found;
+}
+
+/// What is added to the output's own element, where the value of f32 is no more than that, as in
+/// C += A * B; nullptr: it is not.
+Ref added_to_output(const Contraction& c) {
+  const Ref value = c.value;
+  if (value->type != ScalarType::kF32 || c.nest->type != value->type || !value->is("+") ||
+      value->args.size() != 2)
+    return nullptr;
+  for (const std::size_t own : {0, 1}) {
+    const Ref load = value->args[own], other = value->args[1 - own];
+    if (load->kind == Node::Kind::kLoad && load != c.sum && load->op == c.nest->buffer &&
+        load->args[0] == c.element && other->type == value->type && !reads(other, c))
+      return other;
+  }
+  return nullptr;
+}
+
+/// Outputs as bulk copies write them or, f32, add to them, in boxes of 64 rows; empty: not so.
 std::optional<tile::View> output_view(const Contraction& c) {
   const lift::Nest& nest = *c.nest;
   const Ref element = c.element;
-  if (size_of(nest.type) != 2 || c.contiguous_n < 2 || !c.guard->is_constant() ||
-      c.guard->constant == 0 || element->kind != Node::Kind::kSum || element->constant != 0)
+  if ((size_of(nest.type) != 2 && added_to_output(c) == nullptr) || c.contiguous_n < 2 ||
+      !c.guard->is_constant() || c.guard->constant == 0 || element->kind != Node::Kind::kSum ||
+      element->constant != 0)
     return std::nullopt;
   std::int64_t batch = 0, m = 0, n = 0;
   for (const Term& term : element->terms) {
@@ -93,7 +118,7 @@ std::optional<tile::View> output_view(const Contraction& c) {
                   .type = nest.type,
                   .shape = {c.m_size, c.n_size},
                   .strides = {m},
-                  .box = {64, 64},
+                  .box = {64, tile::staged_columns(nest.type)},
                   .swizzle = 128};
   if (c.batch_size > 1) {
     view.shape.insert(view.shape.begin(), c.batch_size);
@@ -178,12 +203,11 @@ class BulkBuilder {
   /// fit.
   void stage_outputs() {
     // Values that read the output's own buffer read it through a pointer.
-    const std::vector<std::string> read = read_by_value();
-    if (s_.split_k > 1 || std::ranges::find(read, c_.nest->buffer) != read.end()) return;
+    if (s_.split_k > 1 || (added_to_output(c_) == nullptr && reads(c_.value, c_))) return;
     const auto view = output_view(c_);
     for (int columns = s_.bn; view && columns >= 64; columns /= 2) {
       const tile::Staging staging{
-          s_.bm / 64, {"staged", c_.nest->type, tile::wgmma_operand(64, columns, true)}};
+          s_.bm / 64, {"staged", c_.nest->type, tile::staged_outputs(columns, c_.nest->type)}};
       if (program_.shared_bytes() + staging.warp_groups * staging.tile.bytes() >
           shared_limit(goal_))
         continue;
@@ -376,9 +400,12 @@ class BulkBuilder {
     store.contiguous = c_.contiguous_n;
     lift::Nodes::Substitution batch;
     if (where.batch >= 0) batch[c_.batch] = at(where.batch);
-    store.value = nodes_.substitute(c_.value, batch);
+    const Ref added = program_.stagings.empty() ? nullptr : added_to_output(c_);
+    store.adds = added != nullptr;
+    store.value = nodes_.substitute(store.adds ? added : c_.value, batch);
     store.element = nodes_.substitute(c_.element, batch);
     store.guard = nodes_.substitute(c_.guard, batch);
+    store.beside = inputs_beside(nodes_, store);
     if (program_.stagings.empty()) return store;
     store.staging = 0;
     store.view = 2;

@@ -30,13 +30,12 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
     $wait
     $prefixwgmma_begin();
 #pragma unroll
-    for (int k = 0; k < kTileK; k += 16) {
-      $prefixeach<kBlocksM>([&](auto i) {
+    for (int k = 0; k < kTileK; k += 16)
+#pragma unroll
+      for (int i = 0; i < kBlocksM; ++i)
         $prefixmultiply($added[i],
                         $prefixdescriptor<$leap_a>(&shared_a[stage * kElementsA + $at_a]),
                         $prefixdescriptor<$leap_b>(&shared_b[stage * kElementsB + $at_b]), true);
-      });
-    }
     $prefixwgmma_commit();
     const bool more = tile + kStages - 2 < tiles;
     if (more) {
@@ -50,29 +49,33 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
     fill = fill + 1 == kStages ? 0 : fill + 1;
   }
   $prefixwgmma_wait<0>();
-  $prefixeach<kBlocksM>([&](auto i) { $prefixsettle($added[i]); });
+#pragma unroll
+  for (int i = 0; i < kBlocksM; ++i) $prefixsettle($added[i]);
 
   $store
-  $prefixeach<kBlocksM>([&](auto i) {
+#pragma unroll
+  for (int i = 0; i < kBlocksM; ++i) {
     const int m = m_first + group_m + i * 64 + warp % 4 * 16 + lane / 4;
     $write
-  });
+  }
 }
 )";
 
-constexpr const char* kWgmmaWriteTwo = R"($prefixeach<kTileN / 8>([&](auto j) {
+constexpr const char* kWgmmaWriteTwo = R"(#pragma unroll
+for (int j = 0; j < kTileN / 8; ++j) {
   const int n = n_first + j * 8 + lane % 4 * 2;
   store(m, n, $left);
   store(m + 8, n, $right);
-});
+}
 )";
 
 // Outputs of two bytes: a pair of lanes fills a sector.
 constexpr const char* kWgmmaWriteFour =
     R"(// Two lanes swap halves, so that each has four neighbours of one row.
 const bool odd = lane % 2 != 0;
-$prefixeach<kTileN / 8>([&](auto l) {
-  constexpr int half = l % 2, at = l / 2 * 8 + half * 2;
+#pragma unroll
+for (int l = 0; l < kTileN / 8; ++l) {
+  const int half = l % 2, at = l / 2 * 8 + half * 2;
   const float left[2] = {sums[i][at], sums[i][at + 1]};
   const float right[2] = {sums[i][at + 4], sums[i][at + 5]};
   const float got0 = __shfl_xor_sync(0xffffffffu, odd ? left[0] : right[0], 1);
@@ -80,15 +83,17 @@ $prefixeach<kTileN / 8>([&](auto l) {
   const int n = n_first + l / 2 * 16 + (odd ? 6 : 0) + lane % 4 * 2;
   store(m + half * 8, n,
         {odd ? got0 : left[0], odd ? got1 : left[1], odd ? right[0] : got0, odd ? right[1] : got1});
-});
+}
 )";
 
 constexpr const char* kWgmmaFold = R"(if ((tile + 1) % $tiles_of_run == 0) {
   $prefixwgmma_wait<0>();
-  $prefixeach<kBlocksM>([&](auto i) {
+#pragma unroll
+  for (int i = 0; i < kBlocksM; ++i) {
     $prefixsettle(runs[i]);
-    $prefixeach<kTileN / 2>([&](auto l) { $prefixfold(sums[i][l], runs[i][l]); });
-  });
+#pragma unroll
+    for (int l = 0; l < kTileN / 2; ++l) $prefixfold(sums[i][l], runs[i][l]);
+  }
 } else {
   $prefixwgmma_wait<1>();
 }

@@ -46,9 +46,10 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
 
   int stage = 0, fill = kStages - 1, plane = 0;
   for (int pair = 0; pair < tiles; pair += 2) {
-    $prefixeach<2>([&](auto half) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
       const int tile = pair + half;
-      if (half == 1 && tile == tiles) return;
+      if (half == 1 && tile == tiles) break;
       const int next_stage = stage + 1 == kStages ? 0 : stage + 1;
       const int next_plane = plane + 1 == kPlanes ? 0 : plane + 1;
       const float* const tile_a = &shared_a[stage * kElementsA];
@@ -84,7 +85,8 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
       } else {
         $prefixwgmma_wait<0>();
         $prefixsettle($parts);
-        $prefixeach<kTileN / 2>([&](auto i) { $add_up });
+#pragma unroll
+        for (int i = 0; i < kTileN / 2; ++i) $add_up
       }
       $if_end
       $wait_only
@@ -93,7 +95,7 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
       stage = next_stage;
       plane = next_plane;
       fill = fill + 1 == kStages ? 0 : fill + 1;
-    });
+    }
   }
 
   $store

@@ -9,19 +9,6 @@ namespace hone::generators {
 
 std::string warpgroup_helpers(const std::string& prefix) {
   return filled(R"(
-// Calls f(0), f(1), ... with numbers that the compiler knows: sums that products under way change
-// have to be registers, however little it optimizes.
-template <int kValue>
-struct $prefixnumber {
-  __device__ constexpr operator int() const { return kValue; }
-};
-template <int kCount, int kFirst = 0, class F>
-__device__ __forceinline__ void $prefixeach(const F& f) {
-  if constexpr (kFirst < kCount) {
-    f($prefixnumber<kFirst>{});
-    $prefixeach<kCount, kFirst + 1>(f);
-  }
-}
 // What wgmma is told of a tile in shared memory: 128-byte rows with their 16-byte pieces swizzled,
 // eight rows to 1024 bytes. kLeap: bytes between bands of 64 elements, where rows are of one k.
 template <int kLeap>

@@ -13,7 +13,7 @@ struct Warpgroup {
   bool a_in_registers = false;              ///< as mma.sync's, else in shared memory
   std::string name = "multiply";
 };
-/// Device functions: descriptor, wgmma_begin, wgmma_commit, wgmma_wait, publish, each.
+/// Device functions: descriptor, wgmma_begin, wgmma_commit, wgmma_wait, settle, publish.
 [[nodiscard]] std::string warpgroup_helpers(const std::string& prefix);
 /// The product, a device function of that name.
 [[nodiscard]] std::string warpgroup_multiply(const Warpgroup& warpgroup, const std::string& prefix);

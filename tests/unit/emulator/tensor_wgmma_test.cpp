@@ -126,6 +126,7 @@ add.u64 %rd0, %rd0, 512; add.u32 %r1, %r1, 512; add.u32 %r3, %r3, 512;
 setp.lt.u32 %p0, %r3, {}; @%p0 bra COPY;
 ld.global.v4.b32 {{%a0,%a1,%a2,%a3}}, [%rd2];
 {}
+fence.proxy.async.shared::cta;
 bar.sync 0;
 wgmma.fence.sync.aligned;
 mov.u32 %r5, {}; setp.ne.u32 %p1, %r5, 0;
@@ -243,6 +244,31 @@ TEST(Wgmma, AFromRegistersAndScales) {
   check({"s32.s8.s8", "s32", "s8", "s8", 32, 32, 2, false, false, true}, false, 1, 1);
   check({"f32.e4m3.e4m3", "f32", "e4m3", "e4m3", 32, 32, 1, false, false, true}, true, 1, -1);
   check({"f32.f16.f16", "f32", "f16", "f16", 8, 16, 1, false, false}, false, -1, -1);
+}
+
+// What threads stored is read by another proxy: the tensor cores may see what was there before.
+TEST(Wgmma, WithoutAProxyFenceIsARace) {
+  const Case c{"f32.f16.f16", "f32", "f16", "f16", 64, 16, 8, false, false};
+  const std::string fence = "fence.proxy.async.shared::cta;\n", barrier = "bar.sync 0;\n";
+  const auto verdict = [&](const std::string& order) {
+    std::string text = kernel_text(c, true, 1, 1);
+    text.replace(text.find(fence), (fence + barrier).size(), order);
+    Launch launch("k", {1, 1, 1}, {128, 1, 1});
+    launch.shared(kSharedBytes).in("image", std::vector<std::uint8_t>(kSharedBytes));
+    launch.in("fa", std::vector<u32>(128 * 4)).in("d", std::vector<u32>(128 * 32));
+    const Layout layout(c.pieces, c.a, false, 64);
+    launch.value(layout.descriptor(0)).value(layout.descriptor(kStartB));
+    const RunReport report = launch.run(load(text));
+    EXPECT_EQ(report.verdict == Verdict::kRace,
+              report.detail.starts_with("missing fence.proxy.async: the wgmma reads"))
+        << report.detail;
+    return report.verdict;
+  };
+  EXPECT_EQ(verdict(fence + barrier), Verdict::kOk);
+  EXPECT_EQ(verdict(barrier + fence), Verdict::kOk);
+  EXPECT_EQ(verdict(barrier), Verdict::kRace);
+  // Of what others store after it, a fence knows nothing.
+  EXPECT_EQ(verdict("setp.lt.u32 %p2, %r0, 64;\n@%p2 " + fence + barrier), Verdict::kRace);
 }
 
 RunReport matmul(int way, std::vector<float>* d = nullptr, std::vector<float>* want = nullptr) {

@@ -251,6 +251,29 @@ Recipe recipe_of(const std::string& sites) {
   return recipe;
 }
 
+/// An admission that finds the lift to be wrong leaves the generators out, whose steps may have
+/// been asked for meanwhile.
+TEST(Space, WhoIsDisabledProposesNothingFromThenOn) {
+  const Task task = baseline("softmax");
+  LocalRewriting rewriting;
+  Space space(rewriting, {&task, task.sizes, target_limits("sm_90")});
+  const auto count = [&](const std::string& rewriter, const Recipe& recipe) {
+    return std::ranges::count(*space.proposals(recipe), rewriter, &Proposal::rewriter);
+  };
+  Recipe one;
+  for (const Proposal& proposal : *space.proposals({}))
+    if (one.empty() && count("generate-rowwise", {proposal.step(middle_of(proposal))}) > 0)
+      one = {proposal.step(middle_of(proposal))};
+  const auto others = static_cast<std::ptrdiff_t>(space.proposals({})->size());
+  const auto of_them = count("generate-rowwise", {});
+  ASSERT_GT(of_them, 0);
+  ASSERT_GT(count("generate-rowwise", one), 0);
+  space.disable("generate-rowwise");
+  EXPECT_EQ(count("generate-rowwise", {}), 0);
+  EXPECT_EQ(count("generate-rowwise", one), 0);
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(space.proposals({})->size()), others - of_them);
+}
+
 TEST(Space, RecipesThatMeetInOneProgramShareWhatFollows) {
   const Task task = baseline("softmax");
   SortingRewriting rewriting;

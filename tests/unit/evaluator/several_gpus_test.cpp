@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -193,6 +194,49 @@ TEST_P(InLine, TheLowestOrderIsMeasuredNext) {
   EXPECT_LT(*std::max_element(waited, half), *std::min_element(half, ended.end()));
 }
 INSTANTIATE_TEST_SUITE_P(Of, InLine, testing::Values(1, 2));
+
+// A transposed convolution's search of 5 s had measured 30 candidates one after another, and the
+// one that the model knew to be four times as fast was not among them.
+TEST_F(SeveralGpus, WhatTheModelExpectsToBeFastestIsMeasuredNext) {
+  const std::string lines = "gpus 1\nrun_ms 40\n";
+  describe(lines);
+  options_.compile_processes = options_.check_processes = 2;
+  options_.device_timeout_s = 30;
+  open();
+  const auto ask = [&](std::uint64_t order, int repeats) {
+    auto request = doubling_request("scale_quick");
+    for (ConcreteProgram* one : {&request.checks[0].candidate, &request.timed.candidate}) {
+      const auto store = one->source.find("if (i < n)");
+      one->source.insert(store, "float sum = 0; for (int k = 0; k < " + std::to_string(repeats) +
+                                    "; ++k) sum += x[(i + k * 32) % n];\n  if (sum == 12345) "
+                                    "y[0] = 1;\n  ");
+    }
+    request.measure_first = true;
+    request.screen_above_us = std::numeric_limits<double>::infinity();
+    request.order = order;
+    const auto evaluation = evaluator_->evaluate(request);
+    EXPECT_TRUE(evaluation) << evaluation.error().message;
+    if (evaluation) EXPECT_GT(evaluation->modelled_us, 0);
+  };
+  // Compiled, as those that follow; and what modelling takes is known.
+  for (const int repeats : {1, 100, 1, 100}) ask(0, repeats);
+  describe(lines + "hold\n");
+  std::vector<std::uint64_t> ended;
+  std::vector<std::jthread> threads;
+  for (std::uint64_t order = 1; order <= 8; ++order) {
+    threads.emplace_back([&, order] {
+      ask(order, order == 8 ? 1 : 100);
+      const std::lock_guard lock(mutex_);
+      ended.push_back(order);
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  describe(lines);
+  threads.clear();
+  ASSERT_EQ(ended.size(), 8U);
+  // One had the GPU while the others came, and checks are two at a time.
+  EXPECT_LE(std::ranges::find(ended, 8U) - ended.begin(), 2);
+}
 
 // Else whoever was measured on the faster one would seem faster.
 TEST_F(SeveralGpus, QuickTimesAreTheFirstOnesWhateverTheOthersClock) {

@@ -88,6 +88,7 @@ TEST(InOrder, WhoHasWaitedLongEnoughGoesBeforeThoseWhoHaveNotCome) {
   EXPECT_EQ(through, std::vector<int>{3});
   std::jthread later = goes(second, 2);
   std::jthread best = goes(first, 1);
+  while (order.waiting() < 2) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   {
     const std::lock_guard hold(mutex);

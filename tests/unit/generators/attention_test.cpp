@@ -136,7 +136,8 @@ const lift_tests::Emulated& emulated(const Task& task) {
 
 /// Errors relative to the largest output.
 void expect_right(const Reference& reference, const Choice& choice, double tolerance = 2e-5,
-                  const std::string& arch = "sm_90", int multiprocessors = 0) {
+                  const std::string& arch = "sm_90", int multiprocessors = 0,
+                  std::string* source = nullptr) {
   const Task task = reference.task(MathLevel::kReduced);
   RewriteContext context{&task, task.sizes, target_limits(arch)};
   if (multiprocessors != 0) context.target.sm_count = multiprocessors;
@@ -152,6 +153,7 @@ void expect_right(const Reference& reference, const Choice& choice, double toler
   }
   ASSERT_EQ(made->launches.size(), 1U);
   SCOPED_TRACE(made->source);
+  if (source != nullptr) *source = made->source;
   if (std::getenv("SHOW_SOURCE") != nullptr) std::puts(made->source.c_str());
   const lift_tests::Emulated& want = emulated(task);
   ASSERT_EQ(want.failure, "");
@@ -385,6 +387,18 @@ TEST(Attention, BulkInManyStyles) {
     reference.depth = 40, reference.columns = 48;
     expect_right(reference, bulk(64, 32), 2e-3);
     expect_right(reference, bulk(128, 64, 2, true, true), 2e-3);
+  }
+}
+
+/// What is added to outputs lies side by side as they do: here each query's own value.
+TEST(Attention, BulkReadsInputsOfItsOutputsTogether) {
+  for (const int columns : {16, 40}) {
+    Reference reference = {.type = "f16", .queries = 50, .columns = columns};
+    reference.result = "out + __half2float(C[(h * K + q) * E + e])";
+    std::string source;
+    expect_right(reference, bulk(64, 32), 2e-3, "sm_90", 0, &source);
+    EXPECT_NE(source.find("= *reinterpret_cast<const hone_O_pack<__half, "), std::string::npos)
+        << source;
   }
 }
 

@@ -12,6 +12,17 @@ Choice bulk(const char* bm, const char* bn, const char* stages = "3") {
   return {{"pipe", "wgmma-bulk"}, {"bm", bm}, {"bn", bn}, {"stages", stages}};
 }
 
+/// What the output's own element was.
+lift::Ref own_element(Product& p, const Shape& s) {
+  const lift::Ref row = p.nodes.add(p.nodes.scale(p.nodes.index(p.batch), s.m * s.n),
+                                    p.nodes.scale(p.nodes.index(p.i), s.n));
+  return p.nodes.load("C", s.out, p.nodes.add(row, p.nodes.index(p.j)));
+}
+void is_read_first(Product& product) {
+  for (ConcreteBuffer& one : product.concrete.buffers)
+    if (one.name == "C") one.role = Role::kInOut;
+}
+
 TEST(ContractBulk, InEveryOrientation) {
   for (const bool a : {false, true}) {
     for (const bool b : {false, true}) {
@@ -116,6 +127,41 @@ TEST(ContractBulk, OutputsThatTheirValuesRead) {
   EXPECT_TRUE(generated.has_value()) << generated.error().message;
 }
 
+/// C += A * B in f32: copies add to what is there, and no thread reads it. Where rows begin at no
+/// multiple of 16 bytes, or the value does more with what was there, threads do as it says.
+TEST(ContractBulk, OutputsAreAddedByCopies) {
+  enum class Value { kOwn, kOwnFirst, kScaled };
+  const auto source = [](const Shape& shape, Value is, const char* bm, const char* bn) {
+    Product product(shape, {}, [&](Product& p, lift::Ref sum) {
+      lift::Ref own = own_element(p, shape);
+      if (shape.out != ScalarType::kF32) own = p.nodes.cast(own, ScalarType::kF32);
+      if (is == Value::kScaled)
+        own = p.nodes.op("*", ScalarType::kF32, {own, p.nodes.number(0.5, ScalarType::kF32)});
+      const lift::Ref more = p.nodes.op(
+          "+", ScalarType::kF32, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+      return is == Value::kOwnFirst ? p.nodes.op("+", ScalarType::kF32, {own, more})
+                                    : p.nodes.op("+", ScalarType::kF32, {more, own});
+    });
+    is_read_first(product);
+    return product.check(*kContract, bulk(bm, bn), shape.out == ScalarType::kF32 ? 1e-5 : 2e-3)
+        .source;
+  };
+  const auto adds = [](const std::string& text) {
+    return text.find("cp.reduce.async.bulk.tensor") != std::string::npos;
+  };
+  Shape shape{
+      .m = 136, .n = 100, .k = 72, .batch = 2, .b_transposed = true, .type = ScalarType::kF16};
+  EXPECT_TRUE(adds(source(shape, Value::kOwn, "128", "64")));
+  shape.batch = 1;
+  EXPECT_TRUE(adds(source(shape, Value::kOwnFirst, "64", "128")));
+  EXPECT_FALSE(adds(source(shape, Value::kScaled, "64", "64")));
+  shape.n = 102;
+  EXPECT_FALSE(adds(source(shape, Value::kOwn, "64", "64")));
+  shape.n = 96;
+  shape.out = ScalarType::kF16;
+  EXPECT_FALSE(adds(source(shape, Value::kOwn, "64", "64")));
+}
+
 /// Sums in f64 of terms of 16 bits, as PyTorch's modules are imported: nothing of a run is lost.
 TEST(ContractBulk, RunsOfTerms) {
   for (const ScalarType out : {ScalarType::kF16, ScalarType::kF32}) {
@@ -187,6 +233,54 @@ TEST(ContractBulk, EpiloguesAndNarrowOutputs) {
   }
 }
 
+/// A residual and a bias of each column are read as many at once as outputs are written, by threads
+/// or by a staging, but where the value may not read them, or neighbours lie elsewhere.
+TEST(ContractBulk, EpiloguesReadNeighboursTogether) {
+  constexpr std::int64_t kM = 72;
+  const auto source = [](std::int64_t n, ScalarType out, bool chosen) {
+    const auto residual = [&](Product& p, lift::Ref sum) {
+      p.buffer("residual", ScalarType::kF16, kM * n, Role::kIn);
+      p.buffer("of_row", ScalarType::kF32, kM, Role::kIn);
+      const lift::Ref at = p.nodes.add(p.nodes.scale(p.nodes.index(p.i), n), p.nodes.index(p.j));
+      lift::Ref more =
+          p.nodes.cast(p.nodes.load("residual", ScalarType::kF16, at), ScalarType::kF32);
+      if (chosen) {  // of the rows before the last, by an element that the last row has not
+        const lift::Ref next =
+            p.nodes.load("residual", ScalarType::kF16, p.nodes.add(at, p.nodes.integer(n)));
+        more = p.nodes.select(
+            p.nodes.non_negative(p.nodes.subtract(p.nodes.integer(kM - 2), p.nodes.index(p.i))),
+            p.nodes.cast(next, ScalarType::kF32), p.nodes.number(1, ScalarType::kF32));
+      }
+      for (const lift::Ref addend :
+           {more, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j)),
+            p.nodes.load("of_row", ScalarType::kF32, p.nodes.index(p.i))})
+        sum = p.nodes.op("+", ScalarType::kF32, {sum, addend});
+      return sum;
+    };
+    return Product({.m = kM,
+                    .n = n,
+                    .k = 64,
+                    .b_transposed = true,
+                    .type = ScalarType::kF16,
+                    .out = out},
+                   {}, residual)
+        .check(*kContract, bulk("64", "64"), 2e-3)
+        .source;
+  };
+  const auto reads = [](const std::string& text, const char* of) {
+    return text.find(fmt::format(" = *reinterpret_cast<const g_pack<{}", of)) != std::string::npos;
+  };
+  for (const ScalarType out : {ScalarType::kF16, ScalarType::kF32}) {
+    const std::string text = source(136, out, false);
+    EXPECT_TRUE(reads(text, "__half, 2>*>(&residual[")) << text;
+    EXPECT_TRUE(reads(text, "float, 2>*>(&bias[")) << text;
+    const std::string chosen = source(136, out, true);
+    EXPECT_FALSE(reads(chosen, "__half")) << chosen;
+    EXPECT_TRUE(reads(chosen, "float")) << "the bias all the same\n" << chosen;
+    EXPECT_FALSE(reads(source(135, out, false), "")) << "rows that begin anywhere";
+  }
+}
+
 /// Random products at random points; HONE_RANDOM_TILES says how many.
 TEST(ContractBulk, RandomPrograms) {
   const char* asked = std::getenv("HONE_RANDOM_TILES");
@@ -208,11 +302,14 @@ TEST(ContractBulk, RandomPrograms) {
     shape.sum_in_f64 = below(4) == 0;
     // Rows that begin anywhere: only what copies write, and what is k by rows, has to be aligned.
     if (!shape.a_transposed && below(2) == 0) shape.m -= below(8);
+    const bool own = shape.out == ScalarType::kF32 && !shape.sum_in_f64 && below(2) == 0;
     Product product(shape, {}, [&](Product& p, lift::Ref sum) {
-      if (below(2) == 0) return sum;
+      if (own) sum = p.nodes.op("+", ScalarType::kF32, {own_element(p, shape), sum});
+      if (own || below(2) == 0) return sum;
       return p.nodes.op("+", ScalarType::kF32,
                         {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
     });
+    if (own) is_read_first(product);
     product.context.target.sm_count = 1 + below(8);
     Choice choice = {{"pipe", "wgmma-bulk"},
                      {"bm", one_of({"64", "128", "256"})},

@@ -526,5 +526,22 @@ TEST(Contract, KnowsWhereToBegin) {
   EXPECT_EQ(runs.at(MathLevel::kTf32x3).front().string_param("pipe", ""), "wgmma-tf32x3");
 }
 
+/// Products of few rows: a tile for each block would leave most multiprocessors idle, so sums are
+/// shared, or tiles small.
+TEST(Contract, FewRowsBeginOnAllMultiprocessors) {
+  for (const ScalarType type : {ScalarType::kF16, ScalarType::kBf16}) {
+    for (const std::int64_t rows : {16, 64, 128, 256}) {
+      Product product({.m = rows, .n = 4096, .k = 4096, .type = type, .out = type});
+      const auto offer = kContract->match(product.goal());
+      ASSERT_TRUE(offer);
+      const Step first = NestCase::step_at(*offer, {});
+      const std::string share = first.string_param("share", "none");
+      const std::int64_t parts = share.starts_with("all-") ? std::stoi(share.substr(4)) : 1;
+      const std::int64_t bm = first.int_param("bm", 0), bn = first.int_param("bn", 0);
+      EXPECT_GE((rows + bm - 1) / bm * (4096 / bn) * parts, 120) << rows << " " << to_string(first);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hone::generators

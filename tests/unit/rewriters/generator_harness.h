@@ -17,6 +17,7 @@
 #include "evaluator/device/emulator/emulator.h"
 #include "evaluator/device/emulator/lanes/dot.h"
 #include "rewriters/generators/generator.h"
+#include "tests/unit/rewriters/plain_text.h"
 
 namespace hone::generators {
 
@@ -261,6 +262,7 @@ class NestCase {
     EXPECT_TRUE(generated.has_value()) << (generated ? "" : generated.error().message);
     if (!generated) return {};
     if (std::getenv("HONE_SHOW_SOURCE") != nullptr) std::puts(source_of(*generated).c_str());
+    expect_plain(generated->source);
     expect_same(*generated, tolerance);
     return *generated;
   }

@@ -259,9 +259,9 @@ TEST(TileAtoms, ProductsOfFragments) {
       const std::string half = type == ScalarType::kF16 ? "__half" : "__nv_bfloat16";
       const auto got = test.probed(
           {{"g_settle(parts[j]);",
-            fmt::format("g_each<8>([&](auto i) {{\n"
+            fmt::format("#pragma unroll\nfor (int i = 0; i < 8; ++i)\n"
                         "  probe[(threadIdx.x - 128) * {} + j * 8 + i] = static_cast<float>("
-                        "reinterpret_cast<const {}*>(&parts[j][i / 2])[i % 2]);\n}});",
+                        "reinterpret_cast<const {}*>(&parts[j][i / 2])[i % 2]);",
                         k / 2, half)},
            {"g_settle(sums);", Probed::each_of("sums[i]", columns / 2, 128 * k / 2)}});
       if (got.empty()) return;
@@ -411,9 +411,8 @@ TEST_F(TileSums, RunsOfEveryThread) {
   std::get<Multiply>(math[1].is).sums = 1;
   math.push_back({MapSums{.sums = 0, .sum = leaf(), .value = test.real(33554432)}});
   math.push_back({AddRuns{0, 1, test.nodes.boolean(false)}});
-  const auto got = test.probed({{"g_add_runs(sums, runs, false);",
-                                 "g_each<32>([&](auto i) { probe[(threadIdx.x - 128) * 32 + i] = "
-                                 "sums[i] - 33554432.0f + runs[i]; });"}});
+  const auto got = test.probed(
+      {{"g_add_runs(sums, runs, false);", Probed::each_of("sums[i] - 33554432.0f + runs[i]", 32)}});
   ASSERT_FALSE(got.empty());
   expect_sums(got, 64, 0, 1,
               [&](std::int64_t row, std::int64_t column) { return sum(row, column); });
@@ -449,9 +448,9 @@ TEST_F(TileSums, StoresOfEveryThread) {
     test.read_ring();
     test.math().push_back({store_of(test, type, leaf())});
     const int width = type == ScalarType::kF16 ? 4 : 2;
-    const std::string returns = "if (m >= 64 || n_run >= 64) return;";
+    const std::string inside = "if (m < 64 && n_run < 64) {";
     const auto owners = test.probed(
-        {{returns,
+        {{inside,
           fmt::format("for (int j = 0; j < {}; ++j) probe[m * 64 + n_run + j] = threadIdx.x "
                       "- 128;",
                       width)}});
@@ -472,69 +471,90 @@ TEST_F(TileSums, StoresOfEveryThread) {
   }
 }
 
-/// stmatrix: the staging as its bulk copy reads it, byte by byte, and what that copy writes.
-TEST(TileAtoms, StagedOutputs) {
-  for (const int staged : {64, 128}) {
-    SCOPED_TRACE(staged);
-    const ScalarType type = ScalarType::kF16;
-    const std::int64_t columns = 128;
-    Probed test(128 * columns, 2);
-    const int a = test.operand("A", type, 128, 64, true);
-    const int b = test.operand("B", type, columns, 64, false);
-    test.p.sums = {{"sums", static_cast<int>(columns)}};
-    test.fill();
-    test.buffer("C", type, 100 * 120, hone::Role::kOut);
-    test.p.stagings = {{2, {"staged", type, wgmma_operand(64, staged, true)}}};
-    test.p.views.push_back({"map_c", "C", type, {100, 120}, {120}, {64, 64}, 128});
-    const Ref of_group = test.nodes.scale(test.nodes.index(test.p.group), 64);
-    const Ref sum = test.nodes.load("%sum", ScalarType::kF32, test.number(0));
-    test.math() = {{Wait{0}},
-                   {Multiply{.a = a, .b = b, .a_row = of_group, .fresh = test.nodes.boolean(true)}},
-                   {Await{0}},
-                   {Release{0}},
-                   {Store{.sums = 0,
-                          .row = of_group,
-                          .column = test.number(0),
-                          .row_symbol = test.nodes.new_symbol("m_at", 128),
-                          .column_symbol = test.nodes.new_symbol("n_at", 128),
-                          .rows = 100,
-                          .columns = 120,
-                          .buffer = "C",
-                          .type = type,
-                          .sum = sum,
-                          .value = test.nodes.cast(sum, type),
-                          .guard = test.nodes.boolean(true),
-                          .contiguous = 8,
-                          .staging = 0,
-                          .view = 2,
-                          .to = {of_group, test.number(0)}}}};
-    const auto want = [&](std::int64_t row, std::int64_t column) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < 64; ++k)
-        sum += test.element("A", 128, 64, true, row, k) *
-               test.element("B", columns, 64, false, column, k);
-      return sum;
-    };
-    const Layout layout = test.p.stagings[0].tile.layout;
-    const auto raw =
-        test.probed({{"g_publish();", "g_meet_group();\n" +
-                                          Probed::raw("box", 4096, "(group * 2 + part) * 4096")}});
-    ASSERT_FALSE(raw.empty());
-    for (std::int64_t row = 0; row < 128; ++row) {
-      for (std::int64_t column = 0; column < columns; ++column) {
-        const std::int64_t box = column / 64 * 4096;
-        const std::int64_t inside =
-            layout.byte_of({row % 64, column % staged}, 2) / 2 - (staged == 64 ? 0 : box);
-        ASSERT_EQ(raw[static_cast<std::size_t>(row / 64 * 8192 + box + inside)], want(row, column))
-            << row << ", " << column;
-      }
+/// The staging as its bulk copy reads it, byte by byte, and what that copy writes, or adds to what
+/// is there.
+void expect_staged(ScalarType out, std::int64_t staged, bool adds,
+                   std::uint64_t& shared_wavefronts) {
+  SCOPED_TRACE(fmt::format("{} {}{}", to_string(out), staged, adds ? " adds" : ""));
+  const ScalarType type = ScalarType::kF16;
+  const std::int64_t columns = 128;
+  const auto size = static_cast<int>(size_of(out));
+  const std::int64_t band = 128 / size, box = 64 * band;
+  Probed test(128 * columns, 2);
+  const int a = test.operand("A", type, 128, 64, true);
+  const int b = test.operand("B", type, columns, 64, false);
+  test.p.sums = {{"sums", static_cast<int>(columns)}};
+  test.fill();
+  test.buffer("C", out, 100 * 120, adds ? hone::Role::kInOut : hone::Role::kOut);
+  test.p.stagings = {{2, {"staged", out, staged_outputs(staged, out)}}};
+  test.p.views.push_back({"map_c", "C", out, {100, 120}, {120}, {64, band}, 128});
+  const Ref of_group = test.nodes.scale(test.nodes.index(test.p.group), 64);
+  const Ref sum = test.nodes.load("%sum", ScalarType::kF32, test.number(0));
+  test.math() = {{Wait{0}},
+                 {Multiply{.a = a, .b = b, .a_row = of_group, .fresh = test.nodes.boolean(true)}},
+                 {Await{0}},
+                 {Release{0}},
+                 {Store{.sums = 0,
+                        .row = of_group,
+                        .column = test.number(0),
+                        .row_symbol = test.nodes.new_symbol("m_at", 128),
+                        .column_symbol = test.nodes.new_symbol("n_at", 128),
+                        .rows = 100,
+                        .columns = 120,
+                        .buffer = "C",
+                        .type = out,
+                        .sum = sum,
+                        .value = out == type ? test.nodes.cast(sum, type) : sum,
+                        .guard = test.nodes.boolean(true),
+                        .contiguous = 8,
+                        .staging = 0,
+                        .view = 2,
+                        .adds = adds,
+                        .to = {of_group, test.number(0)}}}};
+  const auto want = [&](std::int64_t row, std::int64_t column) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < 64; ++k)
+      sum += test.element("A", 128, 64, true, row, k) *
+             test.element("B", columns, 64, false, column, k);
+    return sum;
+  };
+  const Layout layout = test.p.stagings[0].tile.layout;
+  const auto raw = test.probed(
+      {{"g_publish();", "g_meet_group();\n" + Probed::raw("box", box,
+                                                          fmt::format("(group * {} + part) * {}",
+                                                                      columns / band, box))}});
+  ASSERT_FALSE(raw.empty());
+  for (std::int64_t row = 0; row < 128; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      // Bands that lie side by side in the staging are printed one after the other, too.
+      const std::int64_t inside =
+          layout.byte_of({row % 64, column % staged}, size) / size + column / staged * staged * 64;
+      ASSERT_EQ(raw[static_cast<std::size_t>(row / 64 * 64 * columns + inside)], want(row, column))
+          << row << ", " << column;
     }
-    test.nest.buffer = "C";
-    const auto got = test.probed({});
-    ASSERT_EQ(got.size(), 12000U);
-    for (std::int64_t row = 0; row < 100; ++row)
-      for (std::int64_t column = 0; column < 120; ++column)
-        ASSERT_EQ(got[static_cast<std::size_t>(row * 120 + column)], want(row, column));
+  }
+  test.nest.buffer = "C";
+  std::vector<double> before(12000);
+  if (adds) before = test.contents.at("C");
+  const auto got = test.probed({});
+  ASSERT_EQ(got.size(), 12000U);
+  shared_wavefronts = test.last_counters.shared_wavefronts;
+  for (std::int64_t row = 0; row < 100; ++row)
+    for (std::int64_t column = 0; column < 120; ++column)
+      ASSERT_EQ(got[static_cast<std::size_t>(row * 120 + column)],
+                static_cast<float>(want(row, column) +
+                                   before[static_cast<std::size_t>(row * 120 + column)]));
+}
+
+TEST(TileAtoms, StagedOutputs) {
+  for (const std::int64_t staged : {64, 128}) {
+    std::uint64_t of_halves = 0, of_floats = 0;
+    expect_staged(ScalarType::kF16, staged, false, of_halves);
+    for (const bool adds : {false, true}) {
+      expect_staged(ScalarType::kF32, staged, adds, of_floats);
+      // Two more bytes of each output go in and out, in lines of 128: no two lanes meet in a bank.
+      EXPECT_EQ(of_floats, of_halves + 2 * 128 * 128 * 2 / 128);
+    }
   }
 }
 

@@ -118,8 +118,10 @@ class Probed : public generators::NestCase {
   /// Text that writes all of an array in registers: `count` of each thread of the role 'math'.
   static std::string each_of(const std::string& array, int count, int first = 0) {
     return fmt::format(
-        "g_each<{1}>([&](auto i) {{ probe[{2} + (threadIdx.x - 128) * {1} + i] = {0}; }});", array,
-        count, first);
+        "#pragma unroll\nfor (int i = 0; i < {1}; ++i) probe[{2} + (threadIdx.x - 128) * {1} + i] "
+        "= "
+        "{0};\n",
+        array, count, first);
   }
   /// Text that writes a tile as it lies in shared memory.
   static std::string raw(const std::string& tile, std::int64_t elements, const std::string& first) {

@@ -221,6 +221,53 @@ TEST_F(TileRefusals, Stores) {
             "one thread alone of role 'load' stores by a staging");
 }
 
+TEST_F(TileRefusals, CopiesThatAdd) {
+  const auto adds = [](Good& g, ScalarType type) {
+    Store& store = g.the<Store>();
+    store.adds = true;
+    store.staging = 0;
+    store.view = 2;
+    store.type = g.p.stagings[0].tile.type = g.p.views[2].type = type;
+    store.to = {store.row, store.column};
+    store.value = type == ScalarType::kF32 ? g.sum : g.nodes.cast(g.sum, type);
+    g.p.stagings[0].tile.layout = staged_outputs(64, type);
+    g.p.views[2].box[1] = staged_columns(type);
+  };
+  EXPECT_EQ(with([&](Good& g) { adds(g, ScalarType::kF32); }), "");
+  EXPECT_EQ(with([&](Good& g) { adds(g, ScalarType::kF16); }),
+            "outputs of f16 are added to 'C', where they would be rounded twice");
+  EXPECT_EQ(with([&](Good& g) { g.the<Store>().adds = true; }),
+            "outputs are added to 'C' by threads; only copies add");
+  EXPECT_EQ(with([&](Good& g) {
+              adds(g, ScalarType::kF32);
+              Store& store = g.the<Store>();
+              store.value = g.f32("+", {g.sum, g.nodes.load("C", ScalarType::kF32, store.element)});
+            }),
+            "outputs are added to 'C', which their value reads");
+}
+
+TEST_F(TileRefusals, InputsThatAreReadTogether) {
+  const auto residual = [](Good& g, bool chosen, bool parameter = true) {
+    Store& store = g.the<Store>();
+    const Ref load = g.nodes.load("R", ScalarType::kF32, store.element);
+    const Ref first = g.nodes.is_zero(g.nodes.index(store.row_symbol));
+    store.value = g.f32(
+        "+",
+        {g.sum, chosen ? g.nodes.select(first, load, g.nodes.number(0, ScalarType::kF32)) : load});
+    store.beside = {{load, 4}};
+    if (parameter) g.p.parameters.push_back({"R", ScalarType::kF32, false});
+  };
+  EXPECT_EQ(with([&](Good& g) { residual(g, false); }), "");
+  EXPECT_EQ(with([&](Good& g) { residual(g, true); }),
+            "elements of 'R' are read together, which the value may not read");
+  EXPECT_EQ(with([&](Good& g) { residual(g, false, false); }), "'R' is read, and is no parameter");
+  EXPECT_EQ(with([&](Good& g) {
+              residual(g, false);
+              g.the<Store>().beside[0].contiguous = 1;
+            }),
+            "a store reads together what are no elements side by side");
+}
+
 TEST_F(TileRefusals, TilesAndTheirCopies) {
   const std::string of_a = "copy of 'A' to 'tile_A': ";
   EXPECT_EQ(with([](Good& g) { g.tile(0).layout = Layout({{{128, 72}}, {{64, 1}}}, 128); }),

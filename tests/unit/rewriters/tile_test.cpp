@@ -312,7 +312,8 @@ TEST_F(TileProgram, OutputsAreStagedAsTheirCopiesReadThem) {
   p = good;
   p.stagings[0].tile.type = ScalarType::kBf16;
   EXPECT_EQ(refusal(p),
-            "tile program: 'staged' holds bf16 for outputs of f16; both must be the same 16 bits");
+            "tile program: 'staged' holds bf16 for outputs of f16; both must be f32, or the same "
+            "16 bits");
   p = good;
   p.stagings[0].warp_groups = 1;
   EXPECT_EQ(refusal(p), "tile program: 'staged' is for 1 warp groups of one role");

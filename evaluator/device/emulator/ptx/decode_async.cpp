@@ -100,11 +100,19 @@ bool Decoder::decode_async(const Statement& s) {
     return true;
   }
   if (op == "fence" && s.has("proxy")) {
+    // What they cost is what ptxas makes of them.
     if (s.has("alias") || s.has("tensormap::generic")) {
-      emit(begin(s, Kind::kNop));
+      Inst inst = begin(s, Kind::kNop);
+      inst.sub = static_cast<std::uint8_t>(s.has("alias")     ? Membars::kDeviceAndSystem
+                                           : s.has("release") ? Membars::kDevice
+                                                              : Membars::kNone);
+      emit(inst);
       return true;
     }
-    emit_async(s, AsyncOp::kProxyFence, Class::kOther, {}, {});
+    const bool of_one_space = s.words.size() > 3;
+    Inst inst;
+    inst.imm = static_cast<std::int64_t>(of_one_space ? Membars::kNone : Membars::kDevice);
+    emit_async(s, AsyncOp::kProxyFence, Class::kOther, {}, inst);
     return true;
   }
   if ((op == "st" || op == "red") && s.has("async")) return decode_async_store(s);
@@ -171,7 +179,7 @@ bool Decoder::decode_bulk_share(const Statement& s) {
   o.from = async_address(s.operands[1], Space::kShared);
   o.size = source(s.operands[2], kU32);
   o.barrier = async_address(s.operands[3], Space::kShared);
-  module_.bulk_stores = true;
+  module_.async_reads = true;
   module_.shared_granule = std::min<int>(module_.shared_granule, 4);
   emit_async(s, AsyncOp::kBulkShare, Class::kMemory, o, inst);
   return true;
@@ -282,7 +290,7 @@ bool Decoder::decode_bulk(const Statement& s) {
     o.from = async_address(s.operands[1], Space::kShared);
     o.size = source(s.operands[2], kU32);
   }
-  module_.bulk_stores = true;
+  module_.async_reads = true;
   module_.shared_granule = std::min<int>(module_.shared_granule, 4);
   emit_async(s, AsyncOp::kBulkStore, Class::kMemory, o, inst);
   return true;

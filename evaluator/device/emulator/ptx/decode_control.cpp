@@ -50,7 +50,9 @@ bool Decoder::decode_control(const Statement& s) {
   if (op == "membar" || op == "fence") {
     if (s.has("proxy")) {  // fence.proxy is asynchronous work's; membar.proxy.alias
       if (!s.has("alias")) return false;
-      emit(begin(s, Kind::kNop));
+      Inst inst = begin(s, Kind::kNop);
+      inst.sub = static_cast<std::uint8_t>(Membars::kDeviceAndSystem);
+      emit(inst);
       return true;
     }
     if (s.has("mbarrier_init")) return false;

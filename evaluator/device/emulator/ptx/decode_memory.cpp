@@ -25,6 +25,7 @@ void fences(const Statement& s, Inst& inst) {
   inst.publishes = s.has("release") || s.has("acq_rel");
   // Of a cluster it is known what orders its shared memory, and nothing of its global memory.
   inst.block_scope = s.has("cta") || s.has("cluster");
+  inst.of_cluster = s.has("cluster");
   if (s.has("cta")) return;  // orders nothing between blocks
   inst.acquire = s.has("acquire") || s.has("acq_rel");
   inst.release = s.has("release") || s.has("acq_rel");
@@ -63,7 +64,7 @@ void Decoder::address(const Operand& o, Inst& inst) {
   inst.imm += static_cast<std::int64_t>(o.symbol->address);
 }
 
-bool Decoder::decode_prefetch(const Statement& s, const Operand* bytes) {
+bool Decoder::decode_prefetch(const Statement& s, const Operand* bytes, LineHint hint) {
   if (s.operands.empty() || s.has("tensormap")) {
     emit(begin(s, Kind::kNop));
     return true;
@@ -77,6 +78,7 @@ bool Decoder::decode_prefetch(const Statement& s, const Operand* bytes) {
   inst.imm = where.imm;
   inst.addr_wide = where.addr_wide;
   inst.b = size;
+  inst.sub = static_cast<std::uint8_t>(hint);
   inst.esize = 4;
   inst.vec = 1;
   emit(inst);
@@ -85,10 +87,8 @@ bool Decoder::decode_prefetch(const Statement& s, const Operand* bytes) {
 
 bool Decoder::decode_memory(const Statement& s) {
   const std::string_view op = s.words[0];
-  if (op == "applypriority" || op == "discard") {
-    emit(begin(s, Kind::kNop));
-    return true;
-  }
+  if (op == "applypriority") return decode_prefetch(s, nullptr, LineHint::kPriority);
+  if (op == "discard") return decode_prefetch(s, nullptr, LineHint::kDiscard);
   if (op == "prefetch" || op == "prefetchu") return decode_prefetch(s, nullptr);
   if (op == "isspacep") {
     const Slot a = source(s.operands[1], {Type::kUnsigned, 64});

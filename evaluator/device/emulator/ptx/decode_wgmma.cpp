@@ -111,6 +111,7 @@ bool Decoder::decode_wgmma(const Statement& s) {
   inst.b = b;
   inst.c = scale;
   inst.esize = 16;  // what a report calls an access of it
+  module_.async_reads = true;
   for (const Operand& o : results) (void)destination(o, 32);
   inst.extra = static_cast<std::uint32_t>(f_.extra.size());
   f_.extra.insert(f_.extra.end(), slots.begin(), slots.end());

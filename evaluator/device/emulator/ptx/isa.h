@@ -82,9 +82,23 @@ enum class Kind : std::uint8_t {
   kIsSpace,
   kAlloca,
   kAsync,        ///< sub: AsyncOp; operands: Function::async[extra]
-  kPrefetch,     ///< of the line at an address; b: of so many bytes instead
-  kNop,          ///< a: a sleep's time [ns]; kNone: nothing
+  kPrefetch,     ///< of the line at an address; b: of so many bytes instead; sub: LineHint
+  kNop,          ///< a: a sleep's time [ns]; kNone: nothing; sub: Membars, which cost time alone
   kUnsupported,  ///< imm: index into Module::unsupported
+};
+
+/// What kPrefetch does to a line.
+enum class LineHint : std::uint8_t {
+  kFetch,
+  kPriority,  ///< applypriority
+  kDiscard,   ///< its bytes are as if nobody had written them
+};
+
+/// What ptxas makes of a fence that orders nothing here.
+enum class Membars : std::uint8_t {
+  kNone,
+  kDevice,           ///< one for the device
+  kDeviceAndSystem,  ///< and one for the system; the L1 forgets
 };
 
 /// Counter class, also the issue pipe of the time model.
@@ -227,6 +241,7 @@ struct Inst {
   bool dst_wide = false;     ///< destination (or stored, unpacked) register has 64-bit slots
   bool addr_wide = false;    ///< address register has 64-bit slots
   bool block_scope = false;  ///< ordered for the threads of its block or cluster alone
+  bool of_cluster = false;   ///< ordered for the threads of its cluster
   bool ordered = false;      ///< volatile, relaxed, acquire, ...: not plain data for the race check
   bool acquire = false, release = false;  ///< carries the fence itself
   bool publishes = false;                 ///< likewise a release, if only to its own block
@@ -417,7 +432,7 @@ class ModuleImpl : public Module {
   std::string text;                      ///< keeps the views of the parser alive
   std::deque<std::string> names;         ///< of registers declared as ranges
   std::uint32_t dynamic_alignment = 16;  ///< of extern shared arrays [B]
-  bool bulk_stores = false;  ///< some instruction reads shared memory in the async proxy
+  bool async_reads = false;  ///< some instruction reads shared memory in the async proxy
   bool noncoherent = false;  ///< some load is
   int shared_granule = 4;    ///< smallest access width to shared memory [B]
   std::uint64_t id = 0;

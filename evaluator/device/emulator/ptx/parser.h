@@ -205,7 +205,7 @@ class Decoder {
   bool decode_packed_setp(const Statement& s);
   bool decode_cvt(const Statement& s);
   bool decode_mov(const Statement& s);
-  bool decode_prefetch(const Statement& s, const Operand* bytes);
+  bool decode_prefetch(const Statement& s, const Operand* bytes, LineHint hint = LineHint::kFetch);
   bool decode_memory(const Statement& s);
   bool decode_atomic(const Statement& s);
   bool decode_control(const Statement& s);

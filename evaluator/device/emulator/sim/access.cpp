@@ -87,6 +87,8 @@ bool Block::load_or_store(Warp& w, const Inst& in, std::uint32_t mask) {
   if (in.ordered) {
     w.spinning = true;
     if (in.publishes && check_races_) publish(w, in.release);
+    if (orders_cluster()) order_in_cluster(w, in);
+    if (in.release && cluster_.size() > 1) land_all_late();
     if (in.kind == Kind::kLoad) note_poll(w, in, mask);
   }
   if (load_taint_ != 0) std::memset(holes_, 0, sizeof holes_);

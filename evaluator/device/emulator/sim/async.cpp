@@ -2,6 +2,8 @@
 // copy in flight leaves in shared memory.
 #include "evaluator/device/emulator/sim/async.h"
 
+#include "evaluator/device/emulator/sim/opaque.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,8 +51,8 @@ Block::Step Async::run(Warp& w, const Inst& in, std::uint32_t mask) {
     case AsyncOp::kBarrierPending:
       for (std::uint32_t m = mask; m; m &= m - 1) {
         const int lane = std::countr_zero(m);
-        b_.reg32(in.d)[lane] =
-            static_cast<std::uint32_t>(value(operands(in).size, true, lane) & 0xFFFFFu);
+        b_.reg32(in.d)[lane] = static_cast<std::uint32_t>(
+            unscrambled(value(operands(in).size, true, lane)) & 0xFFFFFu);
       }
       return Step::kNext;
     case AsyncOp::kMapRank:
@@ -82,6 +84,7 @@ Block::Step Async::run(Warp& w, const Inst& in, std::uint32_t mask) {
       return bulk_wait(w, in, mask, false);
     case AsyncOp::kProxyFence:
       if (b_.check_races_) b_.clocks_.proxy_fence(w.index);
+      if (b_.counting_) b_.count_membars(w, static_cast<Membars>(in.imm));
       return Step::kNext;
     default:
       fail(w, in, std::countr_zero(mask), "the emulator does not cover an asynchronous instruction",

@@ -304,6 +304,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
     if (!is_shared(first_lane)) note_turn(w, in, mask);
   }
   if (in.publishes && check_races_) publish(w, in.release);
+  if (orders_cluster()) order_in_cluster(w, in);
   if (check_init_ && w.tainting) {
     for (int v = 0; v < in.vec; ++v) {
       const std::uint32_t taint =

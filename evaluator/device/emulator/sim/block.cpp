@@ -34,7 +34,7 @@ Block::Block(RunState& run)
   if (run.l1_bytes > 0) l1_.resize(run.l1_bytes);
   if (check_races_ || check_init_)
     shadow_.resize(run.shared_bytes, module_.shared_granule, run.findings.collects());
-  if (module_.bulk_stores) clocks_.track_proxies();
+  if (module_.async_reads) clocks_.track_proxies();
   for (const Function& f : module_.functions) {
     max_local_ = std::max(max_local_, f.local_bytes);
     max_registers_ = std::max<std::uint32_t>(max_registers_, f.reg_slots.size());

@@ -309,6 +309,8 @@ class Block {
   void count_shared_turns(Warp& w, const Inst& in, std::uint32_t mask, std::uint64_t base);
   void count_remote(const Inst& in, std::uint32_t mask);
   void count_fence(Warp& w, const Inst& in);
+  void count_membars(Warp& w, Membars membars);
+  void await_stores(Warp& w);
   void count_sleep(Warp& w, const Inst& in, std::uint32_t mask);
   void count_prefetch(const Inst& in, std::uint32_t mask);
   void count_hot_store(std::uint64_t line, std::uint32_t sectors);
@@ -344,10 +346,21 @@ class Block {
 
   // races between blocks on global memory
   void start_tracking(std::uint32_t number);
+  /// Are there other blocks of the cluster, and is global memory's order between them followed?
+  [[nodiscard]] bool orders_cluster() const {
+    return tracking_ == Tracking::kStamps && cluster_.size() > 1;
+  }
+  /// Of an access that is ordered, in whichever memory: what it tells and hears of those.
+  void order_in_cluster(const Warp& w, const Inst& in) {
+    if (in.release) global_order_.release_to_cluster(w.index);
+    if (in.kind != Kind::kStore) global_order_.take_over_from_cluster(w.index);
+  }
   /// Of `bytes` each at `address_`: stored or changed, for check_noncoherent (stores.h).
   void note_stored(std::uint32_t mask, std::uint64_t bytes);
   /// False when a non-coherent load sees what this launch stored.
   bool check_noncoherent(const Warp& w, const Inst& in, std::uint32_t mask);
+  /// Of the lines at the lanes' addresses (discard.cpp).
+  bool discard(Warp& w, const Inst& in, std::uint32_t mask);
   /// Races between lanes of a warp on global memory (lane_stores.h): after a plain store, and
   /// before a plain load; false when it races.
   void note_lane_stores(const Warp& w, const Inst& in, std::uint32_t mask);

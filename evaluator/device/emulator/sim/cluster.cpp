@@ -276,6 +276,7 @@ Block::Step Async::cluster_arrive(Warp& w, const Inst& in, std::uint32_t mask) {
   const std::uint64_t there = w.stored_remotely + static_cast<std::uint64_t>(kRemoteLatency);
   if (b_.counting_ && w.stored_remotely != 0 && there > w.time()) w.pause(there - w.time());
   w.stored_remotely = 0;
+  b_.land_all_late();
   ++b_.run_.changes;
   complete_cluster_barrier();
   return Step::kNext;
@@ -300,6 +301,7 @@ bool Async::complete_cluster_barrier() {
     for (const Warp& w : block->warps_)
       if (!block->async_ || !block->async_->of(w).cluster_relaxed)
         releasing |= 1u << block->cluster_rank_;
+  std::vector<BlockOrder::Arrival> arrivals;
   for (Block* block : b_.cluster_) {
     if (!block->async_) continue;
     Async& other = *block->async_;
@@ -314,6 +316,7 @@ bool Async::complete_cluster_barrier() {
       if (w.barrier == kAtClusterBarrier) w.barrier = -1;
       if (b_.counting_ && !w.done()) w.wait_until(last.after(kClusterBarrier));
     }
+    arrivals.push_back({&block->global_order_, released, all});
     if (b_.check_races_) {
       const bool others = (releasing & ~(1u << block->cluster_rank_)) != 0;
       if (released == all && (others || b_.cluster_.size() == 1)) {
@@ -325,6 +328,7 @@ bool Async::complete_cluster_barrier() {
     }
     other.stuck_ = 0;
   }
+  if (b_.orders_cluster()) BlockOrder::meet(arrivals);
   if (b_.check_races_ && b_.cluster_.size() > 1)
     for (Block* block : b_.cluster_)
       for (Block* other : b_.cluster_)

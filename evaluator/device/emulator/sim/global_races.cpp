@@ -129,6 +129,7 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
   now.warp = static_cast<std::uint8_t>(w.index);
   now.lane = static_cast<std::uint8_t>(lane);
   now.ordered = how == Touch::kOrdered;
+  now.of_cluster = now.ordered || (in.ordered && in.of_cluster);
   now.atomic = in.kind == Kind::kAtom;
   const std::uint64_t at = address - span.lo;
   const std::uint64_t size = 1ull << shift;

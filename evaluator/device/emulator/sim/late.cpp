@@ -19,10 +19,9 @@ constexpr std::uint64_t kLeastLate = 1024, kLateDoublings = 6;
 constexpr std::size_t kTogether = 8;
 }  // namespace
 
-// Barriers of clusters order for other blocks, too: what those do exactly is not followed.
 bool Block::may_be_late(const Inst& in) {
   return seeded_ && !in.release && run_.delayed <= RunState::kMostDelayed &&
-         !run_.options->share_counters && cluster_.size() <= 1 && dice_.below(2) == 0;
+         !run_.options->share_counters && dice_.below(2) == 0;
 }
 
 void Block::keep_late(const Warp& w, const Inst& in, std::uint32_t mask) {

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "evaluator/device/emulator/sim/async.h"
+#include "evaluator/device/emulator/sim/opaque.h"
 
 namespace hone::emulator {
 namespace {
@@ -166,6 +167,8 @@ bool Async::arrive(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t a
     return by.fail(
         w, in, lane,
         fmt::format("mbarrier.arrive.noComplete completes a phase of {}", describe(at, m)));
+  if (by.b_.cluster_.size() > 1) by.b_.land_all_late();
+  if (by.b_.orders_cluster()) by.b_.global_order_.release_to_cluster(w.index);
   if (b_.check_races_) publish(by, w, m);
   m.pending -= count;
   if (o.drop) m.expected -= std::min(count, m.expected);
@@ -205,7 +208,7 @@ Block::Step Async::barrier_arrive(Warp& w, const Inst& in, std::uint32_t mask) {
       std::uint64_t state = std::uint64_t{m->phase} << 32 | m->pending;
       if (!there->arrive(*this, w, in, lane, at, *m, count)) return Step::kFail;
       for (std::uint32_t all = same; all && in.d != kNone; all &= all - 1)
-        b_.reg64(in.d)[std::countr_zero(all)] = state--;
+        b_.reg64(in.d)[std::countr_zero(all)] = scrambled(state--);
       k &= ~same | 1u << lane;
       continue;
     }
@@ -214,7 +217,7 @@ Block::Step Async::barrier_arrive(Warp& w, const Inst& in, std::uint32_t mask) {
       return Step::kFail;
     const std::uint64_t state = std::uint64_t{m->phase} << 32 | m->pending;
     if (!there->arrive(*this, w, in, lane, at, *m, o.expect ? 1 : operand)) return Step::kFail;
-    if (in.d != kNone) b_.reg64(in.d)[lane] = state;
+    if (in.d != kNone) b_.reg64(in.d)[lane] = scrambled(state);
   }
   if (w.tainting) b_.set_taint(w, in, mask, 0);
   return Step::kNext;
@@ -273,7 +276,7 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
     const int lane = std::countr_zero(k);
     const std::uint64_t at = address(o.barrier, lane);
     const std::uint64_t phase =
-        o.by_parity ? b_.reg32(o.size)[lane] & 1 : b_.reg64(o.size)[lane] >> 32;
+        o.by_parity ? b_.reg32(o.size)[lane] & 1 : unscrambled(b_.reg64(o.size)[lane]) >> 32;
     if (at == asked && phase == asked_for) {
       done |= answer ? 1u << lane : 0;
       continue;
@@ -290,6 +293,7 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
     if (!complete()) continue;
     done |= 1u << lane;
     answer = true;
+    if (b_.orders_cluster()) b_.global_order_.take_over_from_cluster(w.index);
     if (b_.check_races_) {
       b_.clocks_.acquire(w.index, m->completed);
       order_.learn(b_.clocks_, w.index, m->foreign_completed);

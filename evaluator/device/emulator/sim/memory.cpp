@@ -131,7 +131,10 @@ void Memory::Impl::place_globals(const ModuleImpl& module) {
   }
 }
 
-Memory::Memory() : impl_(std::make_unique<Impl>()) {}
+Memory::Memory() : impl_(std::make_unique<Impl>()) {
+  static std::atomic<std::uint64_t> memories = 0;
+  impl_->call = memories++ << 32;
+}
 Memory::~Memory() = default;
 
 void Memory::begin_anywhere(std::uint64_t seed) {
@@ -406,6 +409,7 @@ void Memory::renew(std::uint64_t address, PageSource source) {
   a->pages = std::vector<PageSlot>(a->pages.size());
   a->written = false;
   a->added_to = false;
+  ++impl_->call;
 }
 
 }  // namespace hone::emulator

@@ -109,6 +109,7 @@ struct Memory::Impl {
   std::vector<std::unique_ptr<Allocation>> allocations;  ///< by rising base
   std::uint64_t next = kGlobalBase;
   std::uint64_t rounding_salt = 0;  ///< of runs in it
+  std::uint64_t call = 0;           ///< other in each memory of the process, and after renew()
   std::uint32_t epoch = 0;
   std::atomic<std::int64_t> pages_left = std::numeric_limits<std::int64_t>::max();
   std::unordered_map<std::uint64_t, bool> modules;          ///< whose globals are placed

@@ -91,14 +91,50 @@ void BlockOrder::start(GlobalOrder& order, std::uint32_t block, std::size_t warp
   forget_loads();
 }
 
-void BlockOrder::fence(int warp) {
-  WarpOrder& w = warps_[warp];
+ClockRef BlockOrder::all_of(int warp) const {
+  const WarpOrder& w = warps_[warp];
   auto own = std::make_shared<Clock>();
   if (w.joined) own->push_back({key_of(block_), w.joined});
   own->push_back({key_of(block_, warp), w.epoch});
-  w.fenced = order_->join(order_->join(w.fenced, w.seen), own);
+  return order_->join(order_->join(w.fenced, w.seen), own);
+}
+
+void BlockOrder::fence(int warp) {
+  WarpOrder& w = warps_[warp];
+  w.fenced = all_of(warp);
   ++w.epoch;
   forget_loads();
+  if (order_->in_cluster > 1) release_to_cluster(warp);
+}
+
+void BlockOrder::release_to_cluster(int warp) {
+  ClockRef& released = order_->released[cluster()];
+  released = order_->join(released, all_of(warp));
+  ++warps_[warp].epoch;
+  ++order_->time;
+}
+
+void BlockOrder::take_over_from_cluster(int warp) {
+  WarpOrder& w = warps_[warp];
+  const ClockRef& released = order_->released[cluster()];
+  if (released == w.taken_from_cluster) return;
+  w.taken_from_cluster = released;
+  w.seen = order_->join(w.seen, released);
+  w.acquired = order_->time;
+}
+
+void BlockOrder::meet(const std::vector<Arrival>& cluster) {
+  for (const Arrival& a : cluster) {
+    // Where every warp did, one entry for the block says it.
+    if (a.released == a.all) a.block->barrier(a.all, a.all);
+    for (std::uint32_t m = a.released; m; m &= m - 1) {
+      a.block->release_to_cluster(std::countr_zero(m));
+      if (a.released == a.all) break;
+    }
+  }
+  for (const Arrival& a : cluster)
+    for (std::uint32_t m = a.all; m; m &= m - 1)
+      a.block->take_over_from_cluster(std::countr_zero(m));
 }
 
 void BlockOrder::barrier(std::uint32_t warps, std::uint32_t live) {
@@ -189,10 +225,11 @@ bool BlockOrder::answered_before(const GlobalStamp& s, int warp) const {
 }
 
 bool BlockOrder::conflicts(const GlobalStamp& earlier, const GlobalStamp& now) const {
-  if (earlier.block == 0 ||
-      (earlier.block - 1) / order_->in_cluster == (now.block - 1) / order_->in_cluster)
-    return false;
+  if (earlier.block == 0 || earlier.block == now.block) return false;
   if (earlier.ordered && now.ordered) return false;
+  const bool together =
+      (earlier.block - 1) / order_->in_cluster == (now.block - 1) / order_->in_cluster;
+  if (together && earlier.of_cluster && now.of_cluster) return false;
   return !before(earlier, now.warp) && !answered_before(earlier, now.warp) && !order_->gave_up;
 }
 

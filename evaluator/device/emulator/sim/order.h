@@ -25,8 +25,9 @@ struct GlobalStamp {
   std::uint32_t place = 0;  ///< in ModuleImpl::places
   std::uint8_t warp = 0, lane = 0;
   bool ordered = false;
-  bool atomic = false;  ///< a read-modify-write: not a volatile access
-  bool plural = false;  ///< several blocks wrote the same
+  bool atomic = false;      ///< a read-modify-write: not a volatile access
+  bool plural = false;      ///< several blocks wrote the same
+  bool of_cluster = false;  ///< ordered for the blocks of its cluster
 };
 
 struct GlobalCell {
@@ -60,12 +61,13 @@ struct GlobalOrder {
   std::unordered_map<std::uint64_t, ClockRef> places;          ///< published, by address / 4
   std::unordered_map<std::uint64_t, LastAtomic> last_atomics;  ///< by key of the warp
   std::uint64_t atomics = 0;
-  std::uint64_t time = 1;     ///< of publications
-  std::uint64_t writes = 1;   ///< stamped so far
-  std::uint64_t entries = 0;  ///< in all clocks ever made
-  bool gave_up = false;       ///< too many: nothing is reported any more
-  std::uint32_t in_cluster =
-      1;  ///< blocks, by consecutive number: nothing is known of their barriers
+  std::uint64_t time = 1;        ///< of publications
+  std::uint64_t writes = 1;      ///< stamped so far
+  std::uint64_t entries = 0;     ///< in all clocks ever made
+  bool gave_up = false;          ///< too many: nothing is reported any more
+  std::uint32_t in_cluster = 1;  ///< blocks, by consecutive number
+  /// By cluster: what its blocks have fenced or released, wherever they tell one another of it.
+  std::unordered_map<std::uint32_t, ClockRef> released;
   ClockRef join(const ClockRef& a, const ClockRef& b);
   /// What was published there; null where nothing was.
   const ClockRef* published(std::uint64_t place);
@@ -86,6 +88,18 @@ class BlockOrder {
   void start(GlobalOrder& order, std::uint32_t block, std::size_t warps);
   void fence(int warp);
   void barrier(std::uint32_t warps, std::uint32_t live);
+
+  // Between the blocks of a cluster. By which flag or mbarrier one tells another is not followed:
+  // whoever looks at any takes over what all have released.
+  void release_to_cluster(int warp);
+  void take_over_from_cluster(int warp);
+  /// A barrier of the cluster; by block, the warps that arrived with a release, and all of them.
+  struct Arrival {
+    BlockOrder* block = nullptr;
+    std::uint32_t released = 0, all = 0;
+  };
+  static void meet(const std::vector<Arrival>& cluster);
+
   void publish(int warp, std::uint64_t address, std::uint64_t bytes);
   void take_over(int warp, std::uint64_t address, std::uint64_t bytes);
   /// An atomic, or a volatile or release store, which answers nothing.
@@ -118,12 +132,16 @@ class BlockOrder {
     std::uint64_t acquired = 0;  ///< when it last took something over
     LastAtomic* last_atomic = nullptr;
     std::uint32_t epoch = 1;
-    std::uint32_t joined = 0;  ///< epoch of the whole block before its last barrier
+    std::uint32_t joined = 0;     ///< epoch of the whole block before its last barrier
+    ClockRef taken_from_cluster;  ///< the last taken over
   };
   /// Was it an atomic after which its thread did another one, at an address at which this warp did
   /// its last one later, and did every atomic of both have its answer used before the next?
   [[nodiscard]] bool answered_before(const GlobalStamp& stamp, int warp) const;
   [[nodiscard]] bool conflicts(const GlobalStamp& earlier, const GlobalStamp& now) const;
+  [[nodiscard]] std::uint32_t cluster() const { return (block_ - 1) / order_->in_cluster; }
+  /// What the warp did and saw so far.
+  [[nodiscard]] ClockRef all_of(int warp) const;
 
   GlobalOrder* order_ = nullptr;
   std::uint32_t block_ = 0;

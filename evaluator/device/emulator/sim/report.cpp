@@ -359,6 +359,14 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
     if (buffers.empty()) return 0;
     return Dice(buffers.back()->base ^ run_.options->schedule_seed).next();
   };
+  // Parts of a GPU have fewer multiprocessors. What a program answers may not hang on their number,
+  // so about every second call of it sees few; how long it takes does.
+  const auto multiprocessors = [&] {
+    const auto all = static_cast<std::uint64_t>(run_.profile->sm_count);
+    const std::uint64_t bits = Dice(anywhere() ^ run_.memory->call).next() >> 32;
+    if (counting_ || (bits & 1) != 0) return all;
+    return std::max<std::uint64_t>(1, all * (1 + (bits >> 1) % 3) / 8);
+  };
   switch (id) {
     case SpecialRegister::kTidX:
       return set([&](int i) { return thread(i) % l.block[0]; });
@@ -400,11 +408,10 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
       // anywhere; in other schedules as many follow it there as fit.
       const std::uint64_t seed = run_.options->schedule_seed;
       const std::uint64_t place = seed == 0 ? number_ : number_ / run_.resident;
-      return one((anywhere() % kAnySm + place) %
-                 static_cast<std::uint64_t>(run_.profile->sm_count));
+      return one((anywhere() % kAnySm + place) % multiprocessors());
     }
     case SpecialRegister::kNsmid:
-      return one(static_cast<std::uint64_t>(run_.profile->sm_count));
+      return one(multiprocessors());
     case SpecialRegister::kGridid:
       return one(1);
     case SpecialRegister::kClock:
@@ -429,8 +436,10 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
       return set([](int i) { return 0xFFFFFFFFull & ~((std::uint64_t{1} << i) - 1); });
     case SpecialRegister::kDynamicSmem:
       return one(l.dynamic_shared_bytes);
-    case SpecialRegister::kTotalSmem:
-      return one(run_.shared_bytes);
+    case SpecialRegister::kTotalSmem: {
+      constexpr std::uint64_t kUnit = 128;  // [B]
+      return one((run_.shared_bytes + kUnit - 1) / kUnit * kUnit);
+    }
     case SpecialRegister::kClusterRank:
       return one(static_cast<std::uint64_t>(cluster_rank_));
     case SpecialRegister::kClusterSize:

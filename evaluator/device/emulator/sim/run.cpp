@@ -7,6 +7,7 @@
 #include "evaluator/device/emulator/ptx/cost.h"
 #include "evaluator/device/emulator/sim/block.h"
 #include "evaluator/device/emulator/sim/block_kinds.h"
+#include "evaluator/device/emulator/sim/data_kinds.h"
 #include "evaluator/device/emulator/sim/grid.h"
 #include "evaluator/device/emulator/sim/parallel.h"
 #include "evaluator/device/emulator/sim/traits.h"
@@ -462,18 +463,26 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
         draw_alike(clusters, *kinds, total, in_cluster, sample, seed);
       missed = kinds->missed_by(blocks_of(clusters, in_cluster));
     }
-    if (options.also >= 0) {
-      const auto also = static_cast<std::uint64_t>(options.also);
-      missed.insert(std::ranges::lower_bound(missed, also), also);
-      const auto twice = std::ranges::unique(missed);
-      missed.erase(twice.begin(), twice.end());
+    if (options.by_data != 0) {
+      const auto by_data =
+          missed_by_data(module, function, launch, memory.impl(), blocks_of(clusters, in_cluster));
+      missed.insert(missed.end(), by_data.begin(), by_data.end());
     }
+    if (options.also >= 0) missed.push_back(static_cast<std::uint64_t>(options.also));
+    std::ranges::sort(missed);
+    const auto twice = std::ranges::unique(missed);
+    missed.erase(twice.begin(), twice.end());
     if (!missed.empty()) {
       RunOptions of_missed = asked_options;
       of_missed.blocks = &missed;
       of_missed.sample_blocks = 0;
       of_missed.restore_counters = true;
+      if (options.by_data != 0) of_missed.max_warp_instructions = options.by_data * missed.size();
       RunReport seen = run(base, asked, memory, of_missed);
+      if (options.by_data != 0 && seen.verdict == Verdict::kTimeout && !seen.polled) {
+        seen.outlasted = true;
+        return seen;
+      }
       if (seen.verdict == Verdict::kOk && !seen.polled) rare = seen.counters;
     }
   }

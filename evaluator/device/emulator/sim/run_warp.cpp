@@ -304,14 +304,19 @@ bool Block::run_warp(Warp& w) {
             if (check_races_) publish(w, in.sub != 1);
             if (!late_.empty() && mask) in.sub != 1 ? land_all_late() : show_late_to_block(w);
             if (tracking_ == Tracking::kStamps && mask && in.sub == 0) global_order_.fence(w.index);
+            if (orders_cluster() && mask && in.sub == 2) global_order_.release_to_cluster(w.index);
             if (counting_ && mask) count_fence(w, in);
-          } else if (counting_ && mask && in.a != kNone) {
-            count_sleep(w, in, mask);
+          } else if (counting_ && mask) {
+            count_membars(w, static_cast<Membars>(in.sub));
+            if (in.a != kNone) count_sleep(w, in, mask);
           }
           ++pc;
           break;
         case Kind::kPrefetch:
           if (counting_ && mask) count_prefetch(in, mask);
+          if (in.sub == static_cast<std::uint8_t>(LineHint::kDiscard) && mask &&
+              !discard(w, in, mask))
+            return false;
           ++pc;
           break;
         case Kind::kSpecial:

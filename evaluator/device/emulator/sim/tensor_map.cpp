@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "evaluator/device/emulator/sim/opaque.h"
+
 namespace hone::emulator {
 namespace {
 
@@ -20,6 +22,16 @@ struct Encoded {
   std::uint8_t type = 0, rank = 0, swizzle = 0, fill = 0;
 };
 static_assert(sizeof(Encoded) <= 128);
+
+template <class Change>
+void for_words(std::array<std::uint8_t, 128>& bytes, Change change) {
+  for (std::uint32_t k = 0; k < bytes.size() / 8; ++k) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + 8 * k, 8);
+    word = change(word, k + 1);
+    std::memcpy(bytes.data() + 8 * k, &word, 8);
+  }
+}
 
 }  // namespace
 
@@ -43,12 +55,15 @@ Result<std::array<std::uint8_t, 128>> encode_tiled_tensor_map(const TensorMapSpe
   e.fill = static_cast<std::uint8_t>(spec.fill);
   std::array<std::uint8_t, 128> out{};
   std::memcpy(out.data(), &e, sizeof e);
+  for_words(out, scrambled);
   return out;
 }
 
 std::optional<TensorMapSpec> decode_tensor_map(const std::array<std::uint8_t, 128>& bytes) {
+  std::array<std::uint8_t, 128> plain = bytes;
+  for_words(plain, unscrambled);
   Encoded e;
-  std::memcpy(&e, bytes.data(), sizeof e);
+  std::memcpy(&e, plain.data(), sizeof e);
   if (e.magic != kMagic) return std::nullopt;
   TensorMapSpec spec;
   spec.type = static_cast<TensorMapSpec::Type>(e.type);

@@ -8,6 +8,8 @@
 namespace hone::emulator {
 namespace {
 constexpr std::size_t kAtomicLinesKept = 4096;
+// Of the SM [cycles].
+constexpr std::uint64_t kFenceOfBlock = 10, kFenceOfDevice = 18, kFenceOfSystem = 160;
 constexpr int kMergedLines = 8;  // of stores that leave the SM as one: blocked_4, blocked_16
 constexpr double kAtomicLatency = 1.45;  // of the L2's, where the result is asked for: chain_atomic
 /// Finds a line among those so far, of which there are at most 64.
@@ -335,18 +337,31 @@ void Block::count_shared_turns(Warp& w, const Inst& in, std::uint32_t mask, std:
 
 // Until what the warp stored has arrived; then the L1 forgets what it holds.
 void Block::count_fence(Warp& w, const Inst& in) {
-  constexpr std::uint64_t kOfBlock = 10, kOfDevice = 18, kOfSystem = 160;  // of the SM [cycles]
   const bool fence = in.kind == Kind::kFence;
   if (fence && in.sub == 1) {
-    run_.counters.fence_cycles += kOfBlock;
+    run_.counters.fence_cycles += kFenceOfBlock;
     return;
   }
-  run_.counters.fence_cycles += fence && in.imm != 0 ? kOfSystem : kOfDevice;
+  run_.counters.fence_cycles += fence && in.imm != 0 ? kFenceOfSystem : kFenceOfDevice;
+  await_stores(w);
+  forget_l1();
+}
+
+void Block::await_stores(Warp& w) {
   constexpr std::uint64_t kStored = 765;  // under load; MODEL.md
   const std::uint64_t before = w.time();
   w.pause(w.stored ? kStored : static_cast<std::uint64_t>(run_.profile->l2_latency));
   w.swapped_cycle += w.time() - before;  // what a lock costs has its fences in it
   w.stored = false;
+}
+
+void Block::count_membars(Warp& w, Membars membars) {
+  if (membars == Membars::kNone) return;
+  run_.counters.fence_cycles += kFenceOfDevice;
+  await_stores(w);
+  if (membars != Membars::kDeviceAndSystem) return;
+  run_.counters.fence_cycles += kFenceOfSystem;
+  await_stores(w);
   forget_l1();
 }
 
@@ -366,14 +381,17 @@ void Block::count_sleep(Warp& w, const Inst& in, std::uint32_t mask) {
                                      run_.profile->clock_hz));
 }
 
-// The L2 gets what it does not hold; nobody waits.
+// A request for each line, which the L1 passes on; the L2 gets what it does not hold. Nobody waits.
 void Block::count_prefetch(const Inst& in, std::uint32_t mask) {
+  const bool fetches = in.sub == static_cast<std::uint8_t>(LineHint::kFetch);
   std::uint64_t line[32];
   std::uint32_t sectors[32];
   int lines = 0;
   LineTable table;
   const auto ask = [&](std::uint64_t at, std::uint32_t which) {
     ++run_.counters.l1_miss_lines;
+    run_.l1_wavefronts_x10 += 10;
+    if (!fetches) return;
     run_.counters.l1_miss_sectors += kBitsOf4[which];
     touch_line(at, which);
   };

@@ -156,8 +156,10 @@ Traits traits_of(const ModuleImpl& module, int function) {
         case Kind::kElect:
         case Kind::kIsSpace:
         case Kind::kAlloca:
-        case Kind::kPrefetch:
         case Kind::kNop:
+          break;
+        case Kind::kPrefetch:
+          if (in.sub == static_cast<std::uint8_t>(LineHint::kDiscard)) traits.independent = false;
           break;
         default:  // who knows
           traits.independent = false;

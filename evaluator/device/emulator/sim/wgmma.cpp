@@ -222,6 +222,7 @@ bool Block::wgmma_operand(Warp& w, const Inst& in, const TensorOp& op, bool is_a
   const int shift = shadow_.shift();
   const int step = is_a == across ? 1 : is_a ? kDotRows : op.k;
   const FastShadow fast(clocks_, w.index, false);
+  std::uint32_t fenced_tick = 0, fenced_warp = 0;  // of the last stores that were looked at
   const auto surely_fine = [&](std::uint64_t at) {
     if (!check_races_ && !check_init_) return true;
     if (shadow_.keeps_sites()) return false;
@@ -229,7 +230,14 @@ bool Block::wgmma_operand(Warp& w, const Inst& in, const TensorOp& op, bool is_a
     const std::uint64_t first = at >> shift;
     for (std::uint64_t g = first; g < first + (kPieceBytes >> shift); ++g) {
       if (check_init_) good &= shadow_.written()[g] != 0;
-      if (check_races_) good &= fast.read(shadow_.cell(g), 0, false);
+      if (!check_races_) continue;
+      const Stamp& writer = shadow_.cell(g).writer;
+      if (writer.tick != fenced_tick || writer.warp != fenced_warp) {
+        good &= !clocks_.misses_proxy_fence(writer.warp, writer.tick, w.index);
+        fenced_tick = writer.tick;
+        fenced_warp = writer.warp;
+      }
+      good &= fast.read(shadow_.cell(g), 0, false);
     }
     return good;
   };
@@ -247,6 +255,12 @@ bool Block::wgmma_operand(Warp& w, const Inst& in, const TensorOp& op, bool is_a
         if (note_read(clocks_, cell, w.index, 0, false) &&
             !fail_race(w, in, 0, granule << shift, cell))
           return false;
+        if (clocks_.misses_proxy_fence(cell.writer.warp, cell.writer.tick, w.index))
+          return fail(FindingKind::kAsync,
+                      fmt::format("missing fence.proxy.async: the wgmma reads {}, written by {} "
+                                  "without one in between",
+                                  describe(kSharedBase + (granule << shift)), toucher(cell.writer)),
+                      w, 0, in);
         if (shadow_.keeps_sites()) shadow_.sites(granule).reader = in.place;
       }
       if (check_init_ && !shadow_.written()[granule]) {

@@ -86,6 +86,24 @@ TEST(CheckCosts, WhereNobodyCanBeAskedTheElementsDecide) {
   EXPECT_TRUE(slow_check_sizes(t, costs).empty());
 }
 
+/// A naive transposed convolution visits eight times the products that its operations say. There
+/// was no time left to ask when the final stage's sizes were chosen, and its checks took 16 s.
+TEST(CheckCosts, WhenThereAreNoMoreAnswersSizesAreJudgedByThoseThatWereSurveyed) {
+  const Task t = task("");
+  int answers = 1;
+  const auto once = [&, ask = costing(1500)](const std::vector<ConcreteProgram>& programs) {
+    return answers-- > 0 ? ask(programs) : fail(ErrorCode::kInfrastructure, "no time");
+  };
+  CheckCosts costs(t, once), silent(t);
+  const Bindings small = {{"M", 32}, {"N", 64}, {"K", 64}};
+  const Bindings a_little_more = {{"M", 32}, {"N", 72}, {"K", 64}};
+  const Bindings larger = {{"M", 64}, {"N", 128}, {"K", 64}};
+  EXPECT_TRUE(costs.affordable(small));  // 0.12 of 0.2 s
+  EXPECT_TRUE(costs.affordable(a_little_more));
+  EXPECT_FALSE(costs.affordable(larger)) << "four times as many elements";
+  EXPECT_TRUE(silent.affordable(larger)) << "small by its own numbers";
+}
+
 TEST(CheckCosts, HiddenSizesAreAffordable) {
   const Task t = task("\"check_sizes\": [{\"M\": 64, \"N\": 64}, {\"M\": 33, \"N\": 65}],");
   int asked = 0;
