@@ -40,7 +40,7 @@ class GeneratedSource : public Source {
   }
 
  private:
-  hone_fill fill_;
+  hone_contents fill_;
   std::size_t size_;
 };
 
@@ -268,9 +268,9 @@ std::string changed_buffer(const ConcreteProgram& program, std::uint64_t changes
   return names.empty() ? "" : names[changes % names.size()];
 }
 
-hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed) {
+hone_contents formula_of(const ConcreteBuffer& buffer, std::uint64_t seed) {
   const Fill& fill = buffer.fill;
-  hone_fill formula{};
+  hone_contents formula{};
   formula.kind = static_cast<int>(fill.kind);
   formula.type = static_cast<int>(buffer.type);
   formula.through = fill.through ? static_cast<int>(*fill.through) : -1;

@@ -18,7 +18,7 @@ namespace hone::fill {
 [[nodiscard]] std::uint64_t buffer_key(std::uint64_t seed, std::string_view buffer_name);
 
 /// What the GPU's fill kernel takes. Not for a file.
-[[nodiscard]] hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed);
+[[nodiscard]] hone_contents formula_of(const ConcreteBuffer& buffer, std::uint64_t seed);
 
 /// The name of one buffer that `changes` chooses for with_changes(), of those whose elements do not
 /// depend on one another (as those of a permutation or a file do); empty: there is none. One at a

@@ -109,6 +109,11 @@ struct hone_fill {
   hone_u64 other;  // the key of the buffer that a pattern relates this one to
   hone_u64 group;  // a key that is the same for all buffers
   hone_u64 own;    // this buffer's key, also where another one's contents are made
+};
+
+// All that a kernel for one buffer is told. On a GPU, functions take up to 128 bytes in registers:
+// a fill that is larger costs five times as much.
+struct hone_contents : hone_fill {
   // Of the buffer that has this one's divisors: its ends as above, and its elements.
   double other_a, other_b;
   hone_u64 other_low, other_span, other_count;

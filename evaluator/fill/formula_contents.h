@@ -590,7 +590,7 @@ HONE_LARGE_FN hone_u64 hone_divisor(struct hone_fill f, hone_u64 index) {
 // A multiple of an element of the buffer whose key is `other`, or a number next to one: of the
 // element with this index, of this column or row, or of any. Half of the multiples are the largest
 // ones that there are. Where there is none in the range, any number of it.
-HONE_LARGE_FN hone_u64 hone_multiple(struct hone_fill f, hone_u64 index) {
+HONE_LARGE_FN hone_u64 hone_multiple(struct hone_contents f, hone_u64 index) {
   hone_u64 bits = hone_bits(f.own ^ 19ULL, index), count = f.other_count ? f.other_count : 1ULL;
   hone_u64 at = count == f.count             ? index
                 : count == f.width           ? index % f.width
@@ -643,7 +643,8 @@ HONE_FN hone_u64 hone_second_whole(struct hone_fill f, hone_u64 first) {
   return v >= low && v <= low + (double)(f.span - 1ULL) ? other : bits;
 }
 
-HONE_FN hone_u64 hone_patterned_element(struct hone_fill f, hone_u64 index) {
+HONE_FN hone_u64 hone_patterned_element(const struct hone_contents& all, struct hone_fill f,
+                                        hone_u64 index) {
   hone_u64 width = f.width < f.count ? f.width : 64ULL;
   hone_u64 row = hone_row_of_pattern(f, index), at = index % width;
   hone_u64 bits = hone_bits(f.other ^ 7ULL, row), rows = f.count / width;
@@ -652,7 +653,11 @@ HONE_FN hone_u64 hone_patterned_element(struct hone_fill f, hone_u64 index) {
   hone_u64 related = f.width < f.count ? hone_bits(f.group ^ 7ULL, row) : row / 4ULL;
   switch (f.pattern) {
     case HONE_MULTIPLES_OF:
-      if (!hone_is_float(f.type) || (related & 1U)) return hone_multiple(f, index);
+      if (!hone_is_float(f.type) || (related & 1U)) {
+        struct hone_contents multiples = all;
+        static_cast<struct hone_fill&>(multiples) = f;
+        return hone_multiple(multiples, index);
+      }
       f.pattern = HONE_NO_PATTERN;
       break;
     case HONE_REPEATED:
@@ -699,12 +704,13 @@ HONE_FN hone_u64 hone_rounded_to_tf32(int type, hone_u64 bits) {
   return hone_encode_float(type, hone_decode(HONE_F32, hone_f32_to_tf32((hone_u32)single)));
 }
 
-HONE_FN hone_u64 hone_element(struct hone_fill f, hone_u64 index) {
+HONE_FN hone_u64 hone_element(const struct hone_contents& all, hone_u64 index) {
+  struct hone_fill f = all;
   int type = f.type;
   f.own = f.key;
   if (f.through >= 0) f.type = f.through;
   hone_u64 bits = f.pattern == HONE_NO_PATTERN ? hone_plain_element(f, index)
-                                               : hone_patterned_element(f, index);
+                                               : hone_patterned_element(all, f, index);
   if (f.type != type) bits = hone_encode_float(type, hone_decode(f.type, bits));
   return f.tf32 ? hone_rounded_to_tf32(type, bits) : bits;
 }

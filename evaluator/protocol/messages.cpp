@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <algorithm>
+#include <map>
 
 #include "evaluator/protocol/channel.h"
 #include "evaluator/protocol/library_messages.h"
@@ -312,9 +313,61 @@ Result<Part> part_from(const Json& m) {
 
 }  // namespace
 
+namespace {
+
+constexpr const char* kPrograms[] = {"reference", "candidate", "precise"};  // of a case
+
+/// Many checks run the same text, which may have megabytes: it is sent once.
+class Texts {
+ public:
+  /// Takes the texts out of a case's message.
+  void take_from(Json& one) {
+    for (const char* name : kPrograms) {
+      if (!one.contains(name)) continue;
+      Json& ptx = one[name]["compiled"]["ptx"];
+      const auto [known, is_new] = places_.try_emplace(ptx.get_binary(), texts_.size());
+      if (is_new) texts_.push_back(ptx);
+      one[name]["text"] = known->second;
+      ptx = Json::binary({});
+    }
+  }
+  [[nodiscard]] Json taken() && { return std::move(texts_); }
+
+ private:
+  std::map<std::vector<std::uint8_t>, std::size_t> places_;
+  Json texts_ = Json::array();
+};
+
+/// A case whose texts are among those of `m`.
+Result<Case> case_with_texts(const Json& m, const Json& message) {
+  Case one;
+  HONE_TAKE(one, case_from(message));
+  const Json* texts = nullptr;
+  HONE_TAKE(texts, get_array(m, "texts", 4 * kMostChecks));
+  Runnable* const programs[] = {&one.reference, one.candidate ? &*one.candidate : nullptr,
+                                one.precise ? &*one.precise : nullptr};
+  for (std::size_t i = 0; i < std::size(kPrograms); ++i) {
+    if (programs[i] == nullptr) continue;
+    std::uint64_t place = 0;
+    HONE_TAKE(place, get_count(message[kPrograms[i]], "text"));
+    if (place >= texts->size() || !(*texts)[place].is_binary()) return malformed("text");
+    const auto& bytes = (*texts)[place].get_binary();
+    programs[i]->compiled.ptx.assign(bytes.begin(), bytes.end());
+  }
+  return one;
+}
+
+}  // namespace
+
 Json to_message(const EmulateRequest& r) {
+  Texts texts;
+  const auto shortened = [&](const Case& one) {
+    Json message = to_message(one);
+    texts.take_from(message);
+    return message;
+  };
   Json checks = Json::array();
-  for (const auto& c : r.checks) checks.push_back(to_message(c));
+  for (const auto& c : r.checks) checks.push_back(shortened(c));
   Json m = {{"op", "emulate"},
             {"arch", r.arch},
             {"profile", r.profile},
@@ -328,8 +381,9 @@ Json to_message(const EmulateRequest& r) {
             {"by_rules", r.by_rules},
             {"allowance", r.allowance},
             {"places", r.places}};
-  if (r.timed) m["timed"] = to_message(*r.timed);
+  if (r.timed) m["timed"] = shortened(*r.timed);
   if (r.part) m["part"] = to_message(*r.part);
+  m["texts"] = std::move(texts).taken();
   return m;
 }
 
@@ -341,13 +395,13 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   HONE_TAKE(checks, get_array(m, "checks", kMostChecks));
   for (const auto& item : *checks) {
     Case one;
-    HONE_TAKE(one, case_from(item));
+    HONE_TAKE(one, case_with_texts(m, item));
     r.checks.push_back(std::move(one));
   }
   const Json* part = nullptr;
   if (m.contains("timed")) {
     HONE_TAKE(part, get_object(m, "timed"));
-    HONE_TAKE(r.timed, case_from(*part));
+    HONE_TAKE(r.timed, case_with_texts(m, *part));
   }
   HONE_TAKE(part, get_object(m, "tolerance"));
   HONE_TAKE(r.tolerance, tolerance_from(*part));

@@ -163,7 +163,7 @@ bool helper(const std::string& name, void** p) {
   if (name == "hone_fill_kernel") {
     auto* out = parameter<Bytes>(p, 0);
     if (out == forged.data) forged.data = nullptr;
-    const auto f = parameter<hone_fill>(p, 3);
+    const auto f = parameter<hone_contents>(p, 3);
     const int size = hone_size(f.type);
     for (u64 i = 0; i < parameter<u64>(p, 1); ++i) {
       const u64 bits = hone_element(f, parameter<u64>(p, 2) + i);

@@ -269,7 +269,7 @@ Outcome<void> Gpu::fill(const DeviceBuffer& buffer, const ConcreteBuffer& what,
   }
   CUdeviceptr out = buffer.data();
   unsigned long long elements = buffer.bytes / size_of(what.type), first = 0;
-  hone_fill fill = fill::formula_of(what, seed);
+  hone_contents fill = fill::formula_of(what, seed);
   return launch_helper("hone_fill_kernel", elements, {&out, &elements, &first, &fill});
 }
 

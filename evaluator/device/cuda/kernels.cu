@@ -17,8 +17,8 @@ static __device__ inline hone_u64 hone_load(const unsigned char* data, hone_u64 
   }
 }
 
-extern "C" __global__ void hone_fill_kernel(unsigned char* out, hone_u64 elements, hone_u64 first,
-                                            hone_fill f) {
+extern "C" __global__ void __launch_bounds__(256, 4)
+    hone_fill_kernel(unsigned char* out, hone_u64 elements, hone_u64 first, hone_contents f) {
   const int size = hone_size(f.type);
   for (hone_u64 i = HONE_FIRST; i < elements; i += HONE_STEP) {
     const hone_u64 bits = hone_element(f, first + i);

@@ -272,6 +272,41 @@ TEST(Messages, AnEmulateRequestNamesItsLevel) {
   }
 }
 
+TEST(Messages, TheTextOfManyChecksIsSentOnce) {
+  EmulateRequest request;
+  Case one;
+  one.reference.compiled.ptx = "the reference's";
+  one.candidate.emplace();
+  one.candidate->compiled.ptx.assign(2U << 20, 'c');
+  one.precise.emplace();
+  one.precise->compiled.ptx = "the one in double";
+  request.checks.assign(40, one);
+  request.checks[3].candidate->compiled.ptx = "of other sizes";
+  request.checks[5].candidate.reset();
+  request.timed = one;
+  const Json message = to_message(request);
+  ASSERT_TRUE(frame(message));  // 82 MB otherwise, which no frame has room for
+  const auto back = emulate_request_from(through_cbor(message));
+  ASSERT_TRUE(back) << back.error().message;
+  ASSERT_EQ(back->checks.size(), 40U);
+  for (std::size_t i = 0; i < 40; ++i) {
+    EXPECT_EQ(back->checks[i].reference.compiled.ptx, one.reference.compiled.ptx);
+    EXPECT_EQ(back->checks[i].precise->compiled.ptx, one.precise->compiled.ptx);
+    ASSERT_EQ(back->checks[i].candidate.has_value(), i != 5);
+    if (i != 5)
+      EXPECT_EQ(back->checks[i].candidate->compiled.ptx, request.checks[i].candidate->compiled.ptx);
+  }
+  EXPECT_EQ(back->timed->candidate->compiled.ptx, one.candidate->compiled.ptx);
+  for (const Json& place : {Json(99), Json(-1), Json("0"), Json(nullptr)}) {
+    Json bad = message;
+    bad["checks"][1]["candidate"]["text"] = place;
+    EXPECT_FALSE(emulate_request_from(bad)) << place;
+  }
+  Json bad = message;
+  bad["texts"][0] = 7;
+  EXPECT_FALSE(emulate_request_from(bad));
+}
+
 TEST(Messages, RunnableRoundTripsWithoutItsSource) {
   Runnable r;
   r.program.source = "secret";
