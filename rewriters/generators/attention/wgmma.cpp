@@ -10,22 +10,6 @@
 namespace hone::generators::attention {
 namespace {
 
-/// Sums that products under way change have to be registers, however little it is optimized.
-constexpr const char* kEach = R"(
-// Calls f(0), f(1), ... with numbers that the compiler knows.
-template <int kValue>
-struct $prefixnumber {
-  __device__ constexpr operator int() const { return kValue; }
-};
-template <int kCount, int kFirst = 0, class F>
-__device__ __forceinline__ void $prefixeach(const F& f) {
-  if constexpr (kFirst < kCount) {
-    f($prefixnumber<kFirst>{});
-    $prefixeach<kCount, kFirst + 1>(f);
-  }
-}
-)";
-
 constexpr const char* kWgmmaKernel = R"(
 $what
 // Each warpgroup of 128 threads has 64 queries. With g = lane / 4 and t = lane % 4, a lane keeps
@@ -58,20 +42,21 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
   };
   const auto multiply_values = [&](int stage) {
     const $type_v* const values = &shared_values[stage * kElementsV];
-    $prefixeach<kTileK / 16>([&](auto j) {
+#pragma unroll
+    for (int j = 0; j < kTileK / 16; ++j)
       $prefixweigh(sums, weights[j], $prefixdescriptor<kTileK * 128>(values + j * 16 * 64), true);
-    });
     $prefixwgmma_commit();
   };
   // Scores to weights that are not rounded yet; has a row of the warp another shift?
   const auto weigh = [&](float (&scores)[kTileK / 2], int tile) {
     $mask
     bool grows = false;
-    $prefixeach<2>([&](auto half) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
       float top = scores[2 * half];
-      $prefixeach<kTileK / 8>([&](auto j) {
+#pragma unroll
+      for (int j = 0; j < kTileK / 8; ++j)
         top = fmaxf(top, fmaxf(scores[j * 4 + 2 * half], scores[j * 4 + 2 * half + 1]));
-      });
       top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
       top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
       const float before = shift[half];
@@ -79,44 +64,49 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
       grows = grows || shift[half] != before;
       shrink[half] = $prefixpower(before - shift[half]);
       total[half] *= shrink[half];
-      $prefixeach<kTileK / 8>([&](auto j) {
-        $prefixeach<2>([&](auto l) {
+#pragma unroll
+      for (int j = 0; j < kTileK / 8; ++j) {
+#pragma unroll
+        for (int l = 0; l < 2; ++l) {
           float& score = scores[j * 4 + 2 * half + l];
           score = $prefixpower(score * kScale - shift[half]);
           total[half] += score;
-        });
-      });
-    });
+        }
+      }
+    }
     return __any_sync(0xffffffffu, grows) != 0;
   };
   const auto round = [&](float (&scores)[kTileK / 2]) {
-    $prefixeach<kTileK / 16>([&](auto j) {
-      $prefixeach<4>([&](auto l) {
+#pragma unroll
+    for (int j = 0; j < kTileK / 16; ++j) {
+#pragma unroll
+      for (int l = 0; l < 4; ++l)
         weights[j][l] = $prefixpair(scores[j * 8 + l * 2], scores[j * 8 + l * 2 + 1]);
-      });
       $prefixsettle(weights[j]);
-    });
+    }
   };
 
   const auto follow = [&](bool grows) {
-    if (!grows) return;
-    $prefixeach<kColumnsHere / 8>([&](auto n) {
-      $prefixeach<4>([&](auto l) { sums[n * 4 + l] *= shrink[l / 2]; });
-    });
-    $prefixsettle(sums);
+    if (grows) {
+#pragma unroll
+      for (int i = 0; i < kColumnsHere / 2; ++i) sums[i] *= shrink[i / 2 % 2];
+      $prefixsettle(sums);
+    }
   };
   $loop
-  $prefixeach<2>([&](auto half) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
     float sum = total[half];
     sum += __shfl_xor_sync(0xffffffffu, sum, 1);
     sum += __shfl_xor_sync(0xffffffffu, sum, 2);
     const float inverse = 1.0f / sum;
     const int q = q_first + warp_row + half * 8 + lane / 4;
-    $prefixeach<kColumnsHere / 8>([&](auto n) {
+#pragma unroll
+    for (int n = 0; n < kColumnsHere / 8; ++n) {
       const int e = n * 8 + lane % 4 * 2;
       $write
-    });
-  });
+    }
+  }
 }
 )";
 
@@ -204,12 +194,12 @@ constexpr const char* kTwoAhead = R"(if (first_tile < end_tile) {
   int before = kStages - 1, stage = 0;  // where values lie
   int done = 0, ahead = 2;              // where keys lie
   // One tile's values, the scores of the second after it if there is one, the weights of the first.
-  const auto step = [&](int tile, float (&ready)[kTileK / 2], float (&coming)[kTileK / 2], auto more) {
+  const auto step = [&](int tile, float (&ready)[kTileK / 2], float (&coming)[kTileK / 2], bool more) {
     $wait_ring
     $prefixpublish();
     __syncthreads();
     $prefixwgmma_begin();
-    if constexpr (more) multiply_scores(coming, ahead);
+    if (more) multiply_scores(coming, ahead);
     multiply_values(stage);
     // Everyone is done with this tile's keys, and with the values before.
     if (tile + kStages + 1 < end_tile) copy_key(done, tile + kStages + 1);
@@ -218,7 +208,7 @@ constexpr const char* kTwoAhead = R"(if (first_tile < end_tile) {
     const bool grows = weigh(ready, tile + 1);
     $prefixwgmma_wait<0>();
     $prefixsettle(sums);
-    if constexpr (more) $prefixsettle(coming);
+    if (more) $prefixsettle(coming);
     follow(grows);
     round(ready);
     before = stage;
@@ -226,18 +216,16 @@ constexpr const char* kTwoAhead = R"(if (first_tile < end_tile) {
     done = done == kStages ? 0 : done + 1;
     ahead = ahead == kStages ? 0 : ahead + 1;
   };
-  constexpr $prefixnumber<1> more;
-  constexpr $prefixnumber<0> last;
   int tile = first_tile;
   for (; tile + 3 < end_tile; tile += 2) {
-    step(tile, others, scores, more);
-    step(tile + 1, scores, others, more);
+    step(tile, others, scores, true);
+    step(tile + 1, scores, others, true);
   }
   if (tile + 2 < end_tile) {
-    step(tile, others, scores, more);
-    step(tile + 1, scores, others, last);
+    step(tile, others, scores, true);
+    step(tile + 1, scores, others, false);
   } else if (tile + 1 < end_tile) {
-    step(tile, others, scores, last);
+    step(tile, others, scores, false);
   }
   $wait_all
   $prefixpublish();
@@ -251,11 +239,12 @@ constexpr const char* kTwoAhead = R"(if (first_tile < end_tile) {
 
 constexpr const char* kWgmmaMask = R"(const int tile_k = tile * kTileK;
 $if_masked{
-  $prefixeach<kTileK / 2>([&](auto i) {
+#pragma unroll
+  for (int i = 0; i < kTileK / 2; ++i) {
     const int q = $q, k = tile_k + i / 4 * 8 + lane % 4 * 2 + i % 2;
     const float score = scores[i];
     scores[i] = $logit;
-  });
+  }
 }
 )";
 
@@ -281,7 +270,7 @@ std::string wgmma_kernel(const Emitter& emit) {
   const bool two = s.ahead == 2;
   holes["buffers"] = two ? "scores[kTileK / 2], others[kTileK / 2]" : "scores[kTileK / 2]";
   holes["loop"] = filled(two ? kTwoAhead : kOneAhead, holes);
-  return warpgroup_helpers(emit.prefix) + filled(kEach, {{"prefix", emit.prefix}}) +
+  return warpgroup_helpers(emit.prefix) +
          warpgroup_multiply({.n = s.keys, .kind = kind, .name = "score"}, emit.prefix) +
          warpgroup_multiply({.n = columns,
                              .kind = kind,

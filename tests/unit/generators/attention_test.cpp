@@ -9,6 +9,7 @@
 #include "candidates/task_reader.h"
 #include "rewriters/generators/rewriter.h"
 #include "tests/lift/harness.h"
+#include "tests/unit/rewriters/plain_text.h"
 
 namespace hone::generators {
 namespace {
@@ -155,6 +156,7 @@ void expect_right(const Reference& reference, const Choice& choice, double toler
   SCOPED_TRACE(made->source);
   if (source != nullptr) *source = made->source;
   if (std::getenv("SHOW_SOURCE") != nullptr) std::puts(made->source.c_str());
+  expect_plain(made->source);
   const lift_tests::Emulated& want = emulated(task);
   ASSERT_EQ(want.failure, "");
   const auto got = lift_tests::emulate(*made, task.sizes);

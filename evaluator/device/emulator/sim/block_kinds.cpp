@@ -7,6 +7,7 @@
 #include <set>
 
 #include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/registers.h"
 
 namespace hone::emulator {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::size_t kMostKinds = 64, kMostChosen = 8;
 class Scan {
  public:
   Scan(const ModuleImpl& module, const Function& f, const LaunchConfig& launch)
-      : module_(module), f_(f), launch_(launch) {
+      : f_(f), launch_(launch), registers_(module, f) {
     find_known();
     find_asked();
   }
@@ -28,13 +29,12 @@ class Scan {
 
   /// What 32 blocks from `first` on are told apart by.
   void kinds(std::uint64_t first, std::array<std::uint64_t, 32>& kinds) {
-    frame_.resize(f_.frame_bytes + kWideHalf);
     for (const int i : slice_) evaluate(f_.code[static_cast<std::size_t>(i)], first);
     kinds.fill(0);
     for (const auto& [slot, is_index] : asked_)
       for (std::size_t lane = 0; lane < 32; ++lane) {
-        const std::uint64_t value =
-            is_index ? reg32(slot)[lane] : std::uint64_t{*reg32(slot) >> lane & 1};
+        const std::uint64_t value = is_index ? registers_.reg32(slot)[lane]
+                                             : std::uint64_t{*registers_.reg32(slot) >> lane & 1};
         kinds[lane] = (kinds[lane] ^ value) * 0x9E3779B97F4A7C15ull + 1;
         kinds[lane] ^= kinds[lane] >> 29;
       }
@@ -120,21 +120,13 @@ class Scan {
   }
 
   void evaluate(const Inst& in, std::uint64_t first) {
-    if (in.kind == Kind::kLane) {
-      in.fn(reg(in.d), reg(in.a), reg(in.b), reg(in.c), ~0u, static_cast<std::uint32_t>(in.imm));
-      return;
-    }
+    if (in.kind == Kind::kLane) return registers_.compute(in);
     const auto set = [&](Slot to, bool wide, auto&& value) {
-      for (std::size_t lane = 0; lane < 32; ++lane) {
-        if (wide)
-          reg64(to)[lane] = value(lane);
-        else
-          reg32(to)[lane] = static_cast<std::uint32_t>(value(lane));
-      }
+      for (std::size_t lane = 0; lane < 32; ++lane) registers_.put(to, wide, lane, value(lane));
     };
     if (in.kind == Kind::kLoad) {
       std::uint64_t value = 0;
-      const std::uint64_t at = reg64(in.a)[0] + static_cast<std::uint64_t>(in.imm);
+      const std::uint64_t at = registers_.reg64(in.a)[0] + static_cast<std::uint64_t>(in.imm);
       if (at + in.esize <= launch_.parameters.size())
         std::memcpy(&value, launch_.parameters.data() + at, in.esize);
       if (in.sign_extend && in.esize == 4)
@@ -159,20 +151,12 @@ class Scan {
         [&](std::size_t) { return std::uint64_t{(of_grid ? launch_.grid : launch_.block)[axis]}; });
   }
 
-  [[nodiscard]] void* reg(Slot s) {
-    if (s == kNone) return frame_.data();
-    return s >= 0 ? frame_.data() + s : const_cast<std::uint8_t*>(module_.constants.data()) + ~s;
-  }
-  [[nodiscard]] std::uint32_t* reg32(Slot s) { return static_cast<std::uint32_t*>(reg(s)); }
-  [[nodiscard]] std::uint64_t* reg64(Slot s) { return static_cast<std::uint64_t*>(reg(s)); }
-
-  const ModuleImpl& module_;
   const Function& f_;
   const LaunchConfig& launch_;
   std::vector<std::int32_t> known_;  ///< by register: its one instruction, + 1; 0: not known
   std::vector<int> slice_;
   std::vector<std::pair<Slot, bool>> asked_;  ///< is it an index?
-  AlignedBytes frame_;
+  Registers registers_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "evaluator/device/emulator/ptx/dataflow.h"
 #include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/registers.h"
 
 namespace hone::emulator {
 namespace {
@@ -240,8 +241,7 @@ class DecidingRun {
  public:
   DecidingRun(const ModuleImpl& module, const Function& f, const LaunchConfig& launch,
               Memory::Impl& memory, const Deciding& deciding)
-      : module_(module), f_(f), launch_(launch), memory_(memory), deciding_(deciding) {
-    frame_.resize(f_.frame_bytes + kWideHalf);
+      : f_(f), launch_(launch), memory_(memory), deciding_(deciding), registers_(module, f) {
     blocks_.resize(32);
     threads_.resize(32);
   }
@@ -260,10 +260,10 @@ class DecidingRun {
   }
 
   [[nodiscard]] std::int64_t value(const Decision& d, std::size_t lane) {
-    if (d.bits == 1) return *reg32(d.value) >> lane & 1;
+    if (d.bits == 1) return *registers_.reg32(d.value) >> lane & 1;
     const auto at = [&](Slot slot) {
-      return d.bits == 64 ? static_cast<std::int64_t>(reg64(slot)[lane])
-                          : std::int64_t{static_cast<std::int32_t>(reg32(slot)[lane])};
+      return d.bits == 64 ? static_cast<std::int64_t>(registers_.reg64(slot)[lane])
+                          : std::int64_t{static_cast<std::int32_t>(registers_.reg32(slot)[lane])};
     };
     if (d.less == kNone) return at(d.value);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(at(d.value)) -
@@ -272,13 +272,11 @@ class DecidingRun {
 
  private:
   void one(const Inst& in) {
-    if (in.kind == Kind::kLane) {
-      in.fn(reg(in.d), reg(in.a), reg(in.b), reg(in.c), ~0u, static_cast<std::uint32_t>(in.imm));
-      return;
-    }
+    if (in.kind == Kind::kLane) return registers_.compute(in);
     if (in.kind == Kind::kLoad) return load(in);
     const auto id = static_cast<SpecialRegister>(in.imm);
-    for (std::size_t lane = 0; lane < 32; ++lane) put(in.d, in.dst_wide, lane, special(id, lane));
+    for (std::size_t lane = 0; lane < 32; ++lane)
+      registers_.put(in.d, in.dst_wide, lane, special(id, lane));
   }
 
   [[nodiscard]] std::uint64_t special(SpecialRegister id, std::size_t lane) const {
@@ -294,9 +292,9 @@ class DecidingRun {
 
   void load(const Inst& in) {
     for (std::size_t lane = 0; lane < 32; ++lane) {
-      std::uint64_t address =
-          (in.addr_wide ? reg64(in.a)[lane] : std::uint64_t{reg32(in.a)[lane]}) +
-          static_cast<std::uint64_t>(in.imm);
+      std::uint64_t address = (in.addr_wide ? registers_.reg64(in.a)[lane]
+                                            : std::uint64_t{registers_.reg32(in.a)[lane]}) +
+                              static_cast<std::uint64_t>(in.imm);
       for (int v = 0; v < in.vec; ++v, address += in.esize) {
         const Slot to = f_.extra[in.extra + static_cast<std::size_t>(v)];
         if (to == kNone) continue;
@@ -308,7 +306,7 @@ class DecidingRun {
         const int unused = 64 - 8 * in.esize;
         if (in.sign_extend)
           value = static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
-        put(to, in.dst_wide, lane, value);
+        registers_.put(to, in.dst_wide, lane, value);
       }
     }
   }
@@ -326,25 +324,11 @@ class DecidingRun {
     std::memcpy(value, span_.data + (address - span_.lo), bytes);
   }
 
-  void put(Slot to, bool wide, std::size_t lane, std::uint64_t value) {
-    if (wide)
-      reg64(to)[lane] = value;
-    else
-      reg32(to)[lane] = static_cast<std::uint32_t>(value);
-  }
-  [[nodiscard]] void* reg(Slot s) {
-    if (s == kNone) return frame_.data();
-    return s >= 0 ? frame_.data() + s : const_cast<std::uint8_t*>(module_.constants.data()) + ~s;
-  }
-  [[nodiscard]] std::uint32_t* reg32(Slot s) { return static_cast<std::uint32_t*>(reg(s)); }
-  [[nodiscard]] std::uint64_t* reg64(Slot s) { return static_cast<std::uint64_t*>(reg(s)); }
-
-  const ModuleImpl& module_;
   const Function& f_;
   const LaunchConfig& launch_;
   Memory::Impl& memory_;
   const Deciding& deciding_;
-  AlignedBytes frame_;
+  Registers registers_;
   std::vector<std::array<std::uint32_t, 3>> blocks_, threads_;  ///< by lane
   Span span_;
   std::size_t pages_ = 0;
