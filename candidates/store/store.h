@@ -94,8 +94,11 @@ struct Board {
 inline constexpr int kMostBoardRows = 10'000;
 
 struct BoardFilter {
-  std::string task;               ///< name or hash prefix; empty: all
-  std::string device;             ///< "cuda:0", device name, or arch; empty: all
+  std::string task;  ///< name or hash prefix; empty: all
+  /// Device name, arch, "emu:sm_90", or GPUs: "cuda:0", "cuda:0,2", "cuda:all". GPUs stand for
+  /// their models, as what is stored tells them: what "cuda:0,1" found is on the board of "cuda:1",
+  /// too. Empty: all.
+  std::string device;
   int limit = 10;                 ///< rows per board; at most kMostBoardRows
   std::string arch;               ///< "sm_90"; empty: all
   std::optional<bool> modelled;   ///< only these boards
