@@ -348,7 +348,10 @@ TEST_F(SentInputs, AreRangesOfAFile) {
               {"name": "z", "type": "i32", "shape": ["N"], "fill": {"file": "places.bin"}})");
   text.replace(text.find("const float* x"), 14, "const int* x");
   folder_.write("scatter.cu", text);
-  const auto job = submit();
+  const Service service(server_, folder_);
+  const auto job = submit({"--wait"});
+  EXPECT_EQ(job.status, 0) << job.out << job.err << service.log();
+  EXPECT_EQ(job.json()["state"], "done") << job.out;
   EXPECT_TRUE(job.err.contains("sent 2 inputs from files, 32768 bytes")) << job.err;
   EXPECT_EQ(number({"HLEN", "hone:inputs"}), 2);
 }
