@@ -1,6 +1,7 @@
 // Boards and the rows on them.
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <unordered_set>
 
 #include "candidates/store/impl.h"
@@ -23,11 +24,12 @@ constexpr std::string_view kResultColumns =
 constexpr std::string_view kRowTables =
     "results r JOIN candidates c ON c.id = r.candidate JOIN tasks t ON t.hash = c.task_hash";
 
-constexpr std::string_view kBoardsWanted =
-    "FROM boards b JOIN tasks t ON t.hash = b.task_hash WHERE (:task = '' OR t.name = :task "
-    "OR substr(t.hash, 1, length(:task)) = :task) "
-    "AND (:device = '' OR :device IN (b.device_name, b.device, b.arch)) "
-    "AND (:arch = '' OR :arch = b.arch) AND :modelled IN (-1, b.modelled)";
+std::string boards_wanted() {
+  return "FROM boards b JOIN tasks t ON t.hash = b.task_hash WHERE (:task = '' OR t.name = :task "
+         "OR substr(t.hash, 1, length(:task)) = :task) AND " +
+         store_detail::is_on_device("b") +
+         " AND (:arch = '' OR :arch = b.arch) AND :modelled IN (-1, b.modelled)";
+}
 
 constexpr MathLevel kLoosestMath = kAllMathLevels.back();
 
@@ -86,9 +88,34 @@ std::vector<FinalResult> read_elsewhere(SQLite::Statement& query, const BoardRow
 
 }  // namespace
 
+// GPUs that were used under one name are of one model: of what was measured on "cuda:0,1" a reader
+// who asks for "cuda:0" or "cuda:1" wants the same board. Which models a number stands for, all
+// boards and runs together tell; of files that several machines wrote it may be more than one.
+std::string store_detail::is_on_device(std::string_view table) {
+  return fmt::format(
+      "(:device = '' OR :device IN ({0}.device_name, {0}.device, {0}.arch) "
+      "OR ({0}.device_name, {0}.modelled) IN (SELECT used.device_name, used.modelled "
+      "FROM json_each(:gpus) gpu JOIN (SELECT device, device_name, modelled FROM boards "
+      "UNION SELECT device, device_name, modelled FROM runs) used "
+      "WHERE used.device LIKE 'cuda:%' AND (gpu.value = 'all' "
+      "OR instr(',' || substr(used.device, 6) || ',', ',' || gpu.value || ',') > 0)))",
+      table);
+}
+
+void store_detail::bind_device(SQLite::Statement& query, const std::string& device) {
+  query.bind(":device", device);
+  const std::string_view text = device == "cuda" ? "cuda:0" : std::string_view(device);
+  nlohmann::json gpus = nlohmann::json::array();  // "0" and "2" of "cuda:0,2"
+  if (text.starts_with("cuda:")) {
+    for (const auto number : std::views::split(text.substr(5), ','))
+      gpus.push_back(std::string(number.begin(), number.end()));
+  }
+  query.bind(":gpus", dump(gpus));
+}
+
 void store_detail::bind_filter(SQLite::Statement& query, const BoardFilter& filter) {
   query.bind(":task", filter.task);
-  query.bind(":device", filter.device);
+  bind_device(query, filter.device);
   query.bind(":arch", filter.arch);
   query.bind(":modelled", filter.modelled ? static_cast<int>(*filter.modelled) : -1);
 }
@@ -127,7 +154,7 @@ std::vector<BoardKey> Store::Impl::board_keys(const BoardFilter& filter) {
   SQLite::Statement query(
       database, fmt::format("SELECT DISTINCT b.task_hash, b.device_name, b.modelled {} "
                             "ORDER BY t.name, t.stored_at DESC, b.modelled, b.device_name",
-                            kBoardsWanted));
+                            boards_wanted()));
   store_detail::bind_filter(query, filter);
   std::vector<BoardKey> keys;
   while (query.executeStep()) {
@@ -199,7 +226,7 @@ Result<std::vector<BoardName>> Store::board_names(const BoardFilter& filter) con
         fmt::format("SELECT b.task_hash, t.name, b.device, b.device_name, b.arch, b.modelled {} "
                     "ORDER BY b.arch, b.modelled, t.name, t.stored_at DESC, b.device_name, "
                     "b.device",
-                    kBoardsWanted));
+                    boards_wanted()));
     store_detail::bind_filter(query, filter);
     std::vector<BoardName> names;
     while (query.executeStep()) {
@@ -309,14 +336,13 @@ Result<BoardRow> Store::find_candidate(const std::string& id_prefix,
         impl_->database,
         fmt::format(
             "SELECT {}, {} FROM {} JOIN (SELECT device_name AS d, modelled AS m, final AS "
-            "f, verdict AS v FROM results WHERE candidate = ?1 AND (?2 = '' OR ?2 IN (device_name, "
-            "device, arch)) ORDER BY final DESC, verdict = 'ok' DESC, modelled, run IS NULL, id "
-            "DESC LIMIT 1) "
+            "f, verdict AS v FROM results WHERE candidate = :id AND {} "
+            "ORDER BY final DESC, verdict = 'ok' DESC, modelled, run IS NULL, id DESC LIMIT 1) "
             "ON r.device_name = d AND r.modelled = m AND r.final = f AND r.verdict = v "
-            "WHERE c.id = ?1 ORDER BY r.speedup DESC, r.time_us, r.toolchain DESC LIMIT 1",
-            kCandidateColumns, kResultColumns, kRowTables));
-    query.bind(1, ids->front());
-    query.bind(2, device);
+            "WHERE c.id = :id ORDER BY r.speedup DESC, r.time_us, r.toolchain DESC LIMIT 1",
+            kCandidateColumns, kResultColumns, kRowTables, store_detail::is_on_device("results")));
+    query.bind(":id", ids->front());
+    store_detail::bind_device(query, device);
     if (!query.executeStep()) {
       if (!device.empty()) return std::nullopt;
       throw std::runtime_error(fmt::format("candidate {} has no result", ids->front()));

@@ -202,11 +202,11 @@ Result<std::vector<SearchedTask>> Store::searched(const BoardFilter& filter) con
         impl_->database,
         "SELECT t.hash, t.name, u.device_name, MAX(u.arch), u.modelled FROM runs u "
         "JOIN tasks t ON t.hash = u.task_hash WHERE (:task = '' OR t.name = :task "
-        "OR substr(t.hash, 1, length(:task)) = :task) "
-        "AND (:device = '' OR :device IN (u.device_name, u.device, u.arch)) "
-        "AND (:arch = '' OR :arch = u.arch) AND :modelled IN (-1, u.modelled) "
-        "GROUP BY t.hash, u.device_name, u.modelled "
-        "ORDER BY t.name, t.stored_at DESC, u.modelled, u.device_name");
+        "OR substr(t.hash, 1, length(:task)) = :task) AND " +
+            store_detail::is_on_device("u") +
+            " AND (:arch = '' OR :arch = u.arch) AND :modelled IN (-1, u.modelled) "
+            "GROUP BY t.hash, u.device_name, u.modelled "
+            "ORDER BY t.name, t.stored_at DESC, u.modelled, u.device_name");
     bind_filter(query, filter);
     std::vector<SearchedTask> searched;
     while (query.executeStep()) {

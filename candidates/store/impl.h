@@ -40,7 +40,12 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
-/// :task, :device, :arch and :modelled, -1 for both.
+/// The SQL that is true for rows of `table` on a device: with the parameters that bind_device()
+/// binds.
+[[nodiscard]] std::string is_on_device(std::string_view table);
+/// As BoardFilter names devices; empty: any.
+void bind_device(SQLite::Statement& query, const std::string& device);
+/// :task, :arch and :modelled, -1 for both, and the device.
 void bind_filter(SQLite::Statement& query, const BoardFilter& filter);
 
 /// Another process has taken the fence.

@@ -98,9 +98,9 @@ constexpr const char* kNewRuns =
 
 constexpr const char* kInsertRun =
     "INSERT INTO main.runs (task_hash, device, device_name, arch, toolchain, driver, "
-    "hone_version, modelled, seed, strategy, started_at, ended_at, status, sandbox, job) "
+    "hone_version, modelled, seed, strategy, started_at, ended_at, status, sandbox, job, inputs) "
     "SELECT task_hash, device, device_name, arch, toolchain, driver, hone_version, modelled, seed, "
-    "strategy, started_at, ended_at, status, sandbox, job FROM other.runs WHERE id = ?";
+    "strategy, started_at, ended_at, status, sandbox, job, inputs FROM other.runs WHERE id = ?";
 
 /// {}: kDisproves.
 constexpr std::string_view kResults = R"sql(

@@ -12,7 +12,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 15> kMigrations = {R"sql(
+constexpr std::array<const char*, 16> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -282,6 +282,9 @@ CREATE TABLE probe (
   only INTEGER PRIMARY KEY CHECK (only = 1),
   bytes BLOB NOT NULL
 );
+)sql",
+                                                     R"sql(
+ALTER TABLE runs ADD COLUMN inputs TEXT NOT NULL DEFAULT '{}';
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {
@@ -310,7 +313,8 @@ bool has_latest_tables(SQLite::Database& database) {
                  "(SELECT COUNT(*) FROM pragma_table_info('results') WHERE name IN ('sandbox', "
                  "'code', "
                  "'held_level')) = 3 AND "
-                 "(SELECT COUNT(*) FROM pragma_table_info('tasks') WHERE name = 'family') = 1")
+                 "(SELECT COUNT(*) FROM pragma_table_info('tasks') WHERE name = 'family') = 1 "
+                 "AND (SELECT COUNT(*) FROM pragma_table_info('runs') WHERE name = 'inputs') = 1")
              .getInt() == 1;
 }
 

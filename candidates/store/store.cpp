@@ -71,7 +71,7 @@ Result<void> Store::put_task(const Task& task) {
 
 Result<std::int64_t> Store::begin_run(const std::string& task_hash, const Provenance& provenance,
                                       std::uint64_t seed, const std::string& strategy,
-                                      const std::string& job) {
+                                      const std::string& job, const Task* task) {
   return impl_->writing([&] {
     SQLite::Statement known(impl_->database,
                             "SELECT id FROM runs WHERE job = ? AND job <> '' AND device_name = ? "
@@ -83,14 +83,20 @@ Result<std::int64_t> Store::begin_run(const std::string& task_hash, const Proven
     SQLite::Statement insert(
         impl_->database,
         "INSERT INTO runs (task_hash, device, device_name, arch, toolchain, driver, hone_version, "
-        "modelled, sandbox, seed, strategy, job, started_at) VALUES (:task, :device, :device_name, "
-        ":arch, :toolchain, :driver, :hone_version, :modelled, :sandbox, :seed, :strategy, :job, "
-        ":now)");
+        "modelled, sandbox, seed, strategy, job, started_at, inputs) VALUES (:task, :device, "
+        ":device_name, :arch, :toolchain, :driver, :hone_version, :modelled, :sandbox, :seed, "
+        ":strategy, :job, :now, :inputs)");
     insert.bind(":task", task_hash);
     bind_provenance(insert, provenance);
     insert.bind(":seed", static_cast<std::int64_t>(seed));
     insert.bind(":strategy", strategy);
     insert.bind(":job", job);
+    nlohmann::json inputs = nlohmann::json::object();
+    if (task != nullptr) {
+      for (const Buffer& buffer : task->reference.buffers)
+        if (buffer.fill.kind == Fill::Kind::kFile) inputs[buffer.name] = buffer.fill.path;
+    }
+    insert.bind(":inputs", dump(inputs));
     insert.bind(":now", now());
     insert.exec();
     return static_cast<std::int64_t>(impl_->database.getLastInsertRowid());
@@ -449,6 +455,34 @@ Result<Task> Store::find_task(const std::string& hash_or_name) const {
   return fail(ErrorCode::kIo,
               fmt::format("{}: the database is damaged: task {}: {}", impl_->path.string(),
                           found->hashes.front(), task.error().message));
+}
+
+Result<Task> Store::task_of(const BoardRow& row) const {
+  auto task = find_task(row.candidate.task_hash);
+  if (!task) return task;
+  const auto inputs = impl_->guarded([&] {
+    // What was only tried on a device is of the search that found it last elsewhere.
+    SQLite::Statement query(
+        impl_->database,
+        "SELECT u.inputs FROM results r JOIN runs u ON u.id = COALESCE(r.run, (SELECT p.run FROM "
+        "run_points p WHERE p.candidate = r.candidate ORDER BY p.found_at DESC LIMIT 1)) "
+        "WHERE r.candidate = :id AND r.device_name = :device_name AND r.toolchain = :toolchain "
+        "AND r.modelled = :modelled AND r.final = :final");
+    query.bind(":id", row.candidate.id);
+    query.bind(":device_name", row.provenance.device_name);
+    query.bind(":toolchain", row.provenance.toolchain);
+    query.bind(":modelled", row.provenance.modelled ? 1 : 0);
+    query.bind(":final", row.evaluation.final_stage ? 1 : 0);
+    if (!query.executeStep()) return nlohmann::json::object();
+    return parse_stored(query.getColumn(0).getString());
+  });
+  if (!inputs) return std::unexpected(inputs.error());
+  for (Buffer& buffer : task->reference.buffers) {
+    const auto input = inputs->find(buffer.name);
+    if (buffer.fill.kind == Fill::Kind::kFile && input != inputs->end() && input->is_string())
+      buffer.fill.path = input->get<std::string>();
+  }
+  return task;
 }
 
 }  // namespace hone

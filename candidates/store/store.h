@@ -94,8 +94,11 @@ struct Board {
 inline constexpr int kMostBoardRows = 10'000;
 
 struct BoardFilter {
-  std::string task;               ///< name or hash prefix; empty: all
-  std::string device;             ///< "cuda:0", device name, or arch; empty: all
+  std::string task;  ///< name or hash prefix; empty: all
+  /// Device name, arch, "emu:sm_90", or GPUs: "cuda:0", "cuda:0,2", "cuda:all". GPUs stand for
+  /// their models, as what is stored tells them: what "cuda:0,1" found is on the board of "cuda:1",
+  /// too. Empty: all.
+  std::string device;
   int limit = 10;                 ///< rows per board; at most kMostBoardRows
   std::string arch;               ///< "sm_90"; empty: all
   std::optional<bool> modelled;   ///< only these boards
@@ -316,10 +319,12 @@ class Store {
   [[nodiscard]] Result<void> put_task(const Task& task);
   /// A search run: groups evaluations. Returns its id.
   /// With a job's id: the job's run on that device, begun anew or left by a process that died.
+  /// `task`: as the run reads it, for task_of().
   [[nodiscard]] Result<std::int64_t> begin_run(const std::string& task_hash,
                                                const Provenance& provenance, std::uint64_t seed,
                                                const std::string& strategy,
-                                               const std::string& job = "");
+                                               const std::string& job = "",
+                                               const Task* task = nullptr);
   [[nodiscard]] Result<void> end_run(std::int64_t run, const std::string& status);
   /// What put() was given for a job's run before the final stage, by program hash: the first of
   /// each. Kept until forget_jobs().
@@ -470,6 +475,10 @@ class Store {
   /// The task as it was stored (JSON of candidates/task.h): by hash, a prefix of one of at least
   /// four digits, or name (the one stored last).
   [[nodiscard]] Result<Task> find_task(const std::string& hash_or_name) const;
+  /// The task that a result is of, with the files that the result's run read: weights of another
+  /// training make no other task, and find_task() has those of the run that began last. These are
+  /// taken, too, where the run's are not known.
+  [[nodiscard]] Result<Task> task_of(const BoardRow& row) const;
 
  private:
   struct Impl;

@@ -80,9 +80,9 @@ Registration add_leaderboard(CLI::App& root) {
   CLI::App* app = root.add_subcommand("leaderboard",
                                       "Show the fastest verified programs of each task and device");
   app->add_option("TASK", options->filter.task, "Only this task: its name or hash");
-  app->add_option(
-         "--device", options->filter.device,
-         "Only this device: cuda:0, emu:sm_90, a device's name or an architecture; default: all")
+  app->add_option("--device", options->filter.device,
+                  "Only this device: cuda:0 (a GPU of its model), emu:sm_90, a device's name or an "
+                  "architecture; default: all")
       ->type_name("DEVICE");
   app->add_option("--limit", options->filter.limit, "At most so many rows of each board")
       ->type_name("N")

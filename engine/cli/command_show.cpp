@@ -114,7 +114,7 @@ nlohmann::json ablation_json(const Ablation& ablation) {
 /// Each step's contribution, measured now, on the device that the candidate was found on unless
 /// another is asked for.
 Result<Ablation> measure(const Options& options, const BoardRow& row, Store& store) {
-  const auto task = store.find_task(row.candidate.task_hash);
+  const auto task = store.task_of(row);
   if (!task) return std::unexpected(task.error());
   DeviceOptions chosen = options.device;
   if (chosen.device.empty()) chosen.device = row.provenance.device;

@@ -60,7 +60,7 @@ int run(Options options) {
     return common.fail({ErrorCode::kInvalidInput,
                         fmt::format("candidate {} claims nothing: it ended as {}",
                                     row->candidate.id, to_string(row->evaluation.verdict))});
-  const auto task = (*store)->find_task(row->candidate.task_hash);
+  const auto task = (*store)->task_of(*row);
   if (!task) return common.fail(task.error());
   if (options.device.device.empty()) options.device.device = row->provenance.device;
   Result<Sent> sent;

@@ -115,6 +115,13 @@ std::string llm_html(const ServiceState* state, const Request& request) {
       escape(request.field("llm_cost")));
 }
 
+/// kTextOnly; what stands between two `, as a command.
+std::string text_only_html() {
+  std::string html = escape(kTextOnly);
+  for (const char* tag : {"<code>", "</code>"}) html.replace(html.find('`'), 1, tag);
+  return html;
+}
+
 std::string form_html(const ServiceState* state, const Request& request, const Failure* failure) {
   const std::string& priority = request.field("priority");
   return fmt::format(
@@ -124,7 +131,7 @@ std::string form_html(const ServiceState* state, const Request& request, const F
 <input id="task_file" name="task_file" type="file" accept=".cu,.cuh,.txt"></p>
 <p><label for="task">Or its text</label>
 <textarea id="task" name="task" rows="12" spellcheck="false" class="mono" aria-describedby="task-help">{}</textarea>
-<span id="task-help" class="soft">If you choose a file, this text is ignored. Inputs from files cannot be submitted here; `hone submit` sends them.</span></p>
+<span id="task-help" class="soft">If you choose a file, this text is ignored. {}</span></p>
 {}{}<p><label for="priority">Priority</label>
 <input id="priority" name="priority" type="number" min="{}" max="{}" value="{}" aria-describedby="priority-help">
 <span id="priority-help" class="soft">A whole number from {} to {}. Of jobs that want the same workers, one of a higher priority gets more of them.</span></p>
@@ -137,8 +144,8 @@ std::string form_html(const ServiceState* state, const Request& request, const F
           ? ""
           : fmt::format(R"(<p class="bad" role="alert">{}</p>)", escape(failure->message)),
       failure != nullptr && failure->status == 401 ? "wrong" : "", escape(request.field("task")),
-      archs_html(state, request), search_fields_html(request), -kMostPriority, kMostPriority,
-      escape(priority.empty() ? "0" : priority), -kMostPriority, kMostPriority,
+      text_only_html(), archs_html(state, request), search_fields_html(request), -kMostPriority,
+      kMostPriority, escape(priority.empty() ? "0" : priority), -kMostPriority, kMostPriority,
       llm_html(state, request));
 }
 

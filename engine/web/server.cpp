@@ -20,6 +20,7 @@
 #include "engine/web/http_server.h"
 #include "engine/web/routes.h"
 #include "engine/web/server_metrics.h"
+#include "engine/web/submit.h"
 
 namespace hone::web {
 namespace {
@@ -241,7 +242,9 @@ void Server::Impl::set_up() {
     if (!response.body.empty()) return httplib::Server::HandlerResponse::Unhandled;
     const int status = response.status;
     const Failure failure =
-        status == 413   ? Failure{413, "too_large", "That is more than is taken here."}
+        status == 413   ? Failure{413, "too_large",
+                                fmt::format("A request may have {} KiB at most. {}",
+                                              options.limits.payload >> 10, kTextOnly)}
         : status == 414 ? Failure{414, "too_long", "The address is too long."}
                         : Failure{status, "bad_request", "The request could not be understood."};
     write(failed(context, request.path, failure), request, response);

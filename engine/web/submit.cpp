@@ -77,6 +77,9 @@ std::expected<queue::JobMessage, Failure> submit_text(Context& context, const st
   const auto refused = [](const Error& error) -> std::unexpected<Failure> {
     return failure(400, "refused", error.message);
   };
+  constexpr std::string_view kZip = "PK\x03\x04";  // as a .pt2 begins
+  if (text.starts_with(kZip))
+    return failure(400, "refused", "This is no text. " + std::string(kTextOnly));
   if (text.size() > kMostTask) return failure(413, "too_large", "A task may have 512 KiB at most.");
   if (submission.priority < -kMostPriority || submission.priority > kMostPriority)
     return bad_request(wrong_priority());

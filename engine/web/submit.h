@@ -11,6 +11,12 @@
 
 namespace hone::web {
 
+/// For who has files to submit.
+inline constexpr std::string_view kTextOnly =
+    "Only the text of a .cu file is taken here. To submit a module that PyTorch exported (.pt2), "
+    "or "
+    "a task that reads files, run `hone submit FILE --redis URL` where they are: it sends them.";
+
 /// 404 unless the server takes submissions, 403 for what another site's page has a browser send.
 [[nodiscard]] std::expected<void, Failure> may_change(const Context& context,
                                                       const Request& request);

@@ -37,6 +37,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 from torch.nn.modules.conv import _ConvNd
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from hone._errors import HoneError, ImportDiffers, ImportRefused
 from hone._math import convolutions_use_tf32, exact_f32, products_use_tf32, recurrent_use_tf32
@@ -127,6 +128,30 @@ def _called(module: torch.nn.Module, inputs: Tuple[Any, ...]) -> List[torch.Tens
     """Each call finds the module's buffers as they were, and the same random numbers."""
     torch.manual_seed(SEED)
     return tensors_of(copy.deepcopy(module)(*copy.deepcopy(inputs)))
+
+
+class _Convolutions(TorchDispatchMode):
+    """Notes whether PyTorch runs a convolution, whoever calls it and by whatever name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found = False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Optional[Dict[str, Any]] = None
+    ) -> Any:
+        # aten::convolution, aten::conv2d, aten::cudnn_convolution and so on; not aten::_convert_weight_to_int4pack
+        self.found = self.found or bool(re.search(r"conv(?!ert)", func.name()))
+        return func(*args, **(kwargs or {}))
+
+
+def has_convolutions(module: torch.nn.Module, inputs: Tuple[Any, ...]) -> bool:
+    """Has the module a layer that is a convolution, or does its forward call a function that runs one?"""
+    if any(isinstance(part, _ConvNd) for part in module.modules()):
+        return True
+    with torch.no_grad(), _Convolutions() as convolutions:
+        _called(module, inputs)
+    return convolutions.found
 
 
 def _truth(module: torch.nn.Module, inputs: Tuple[Any, ...]) -> Optional[List[torch.Tensor]]:
@@ -295,7 +320,7 @@ def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]
     result.update(
         replaced=said.replaced,
         why_eager=said.why_eager,
-        has_convolutions=any(isinstance(part, _ConvNd) for part in loaded.model.modules()),
+        has_convolutions=has_convolutions(loaded.model, loaded.inputs(SEED)),
         candidates=said.candidates,
         math=sorted({part.math for part in said.parts if part.math and part.candidate}),
         import_error=said.import_error,

@@ -58,6 +58,13 @@ TEST_F(OptimizeOnSeveralGpus, BothGetWork) {
   ASSERT_EQ(run.status, 0) << run.err;
   const auto json = run.json();
   EXPECT_EQ(json["device"], "cuda:0,2");
+  // They are of one model, which has one board.
+  for (const char* device : {"cuda:0", "cuda:2", "cuda:all"}) {
+    const auto board = hone({"leaderboard", "scale", "--device", device, "--db",
+                             folder_.file("hone.db"), "--json", "-"});
+    EXPECT_EQ(board.status, 0) << board.err;
+    EXPECT_EQ(board.json()["boards"].size(), 1U) << device << board.out;
+  }
   EXPECT_EQ(json["pace"]["evaluated"], 40);
   ASSERT_EQ(json["pace"]["gpus"].size(), 2U);
   for (const int i : {0, 1}) {

@@ -302,6 +302,55 @@ def get_init_inputs():
         self.assertRegex(text, r"problems +2 +2 +1\n")
         self.assertRegex(text, r"geometric mean, the best of PyTorch's three +1\.000 +1\.000 +2\.000\n")
 
+    def test_a_problem_that_calls_a_convolution_has_convolutions(self):
+        run = self.run_on({"1_called.py": """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.rand(2, 2, 3, 3))
+    def forward(self, x):
+        return torch.nn.functional.conv2d(x, self.weight)
+def get_inputs():
+    return [torch.rand(1, 2, 6, 6)]
+def get_init_inputs():
+    return []
+"""})
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        result = json.loads(pathlib.Path(self.output, "1_001.json").read_text(encoding="utf-8"))
+        self.assertTrue(result["has_convolutions"])
+        self.assertRegex(run.stdout, r"problems +1 +1 +0\n")
+
+    def test_convolutions_are_seen_however_they_are_called(self):
+        from hone import kernelbench
+
+        class Calls(nn.Module):
+            def __init__(self, function):
+                super().__init__()
+                self.function = function
+                self.weight = nn.Parameter(torch.randn(4, 4, 3, 3))
+
+            def forward(self, x):
+                return self.function(x, self.weight)
+
+        f = nn.functional
+        x = (torch.randn(2, 4, 8, 8),)
+        traced = torch.jit.trace(f.conv2d, (*x, torch.randn(4, 4, 3, 3)))
+        for name, function in {
+            "conv1d": lambda x, w: f.conv1d(x[:, :, 0], w[..., 0]),
+            "conv2d": f.conv2d,
+            "conv3d": lambda x, w: f.conv3d(x[:, None], w[:, :1, None]),
+            "conv_transpose2d": f.conv_transpose2d,
+            "torch.conv2d": torch.conv2d,
+            "torch.ops": lambda x, w: torch.ops.aten.conv2d.padding(x, w, padding="same"),
+            "a traced function": lambda x, w: traced(x, w),
+        }.items():
+            with self.subTest(name):
+                self.assertTrue(kernelbench.has_convolutions(Calls(function), x))
+        self.assertTrue(kernelbench.has_convolutions(nn.Sequential(nn.Conv2d(4, 4, 3)), x))
+        for function in (lambda x, w: x @ x, lambda x, w: f.unfold(x, 3), lambda x, w: f.avg_pool2d(x, 3)):
+            self.assertFalse(kernelbench.has_convolutions(Calls(function), x))
+
     def test_wrong_options_and_broken_problems_are_no_results(self):
         run = self.run_on(self.FILES, "--math", "sloppy")
         self.assertEqual(run.returncode, 1)

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "candidates/sent_file.h"
+#include "candidates/store/store.h"
 #include "candidates/task_reader.h"
 #include "engine/queue/inputs.h"
 #include "engine/queue/sha256.h"
@@ -252,6 +254,48 @@ TEST_F(SentInputs, AreFetchedForVerify) {
   EXPECT_EQ(exported.status, 0) << exported.err;
 }
 
+/// Another job of the same task came with other numbers: `hone verify` took these.
+TEST_F(SentInputs, OfAnOlderJobAreThoseThatVerifyReads) {
+  std::string candidate;
+  {
+    const Service service(server_, folder_);
+    const auto job = submit({"--wait"});
+    ASSERT_EQ(job.status, 0) << job.out << job.err << service.log();
+    candidate = job.json()["archs"][0]["best_candidate"];
+  }
+  const std::string key = input_key(), hash = key.substr(key.rfind(':') + 1);
+  {
+    const auto store = Store::open(folder_.file("hone.db"));
+    ASSERT_TRUE(store) << store.error().message;
+    const auto row = (*store)->find_candidate(candidate);
+    ASSERT_TRUE(row) << row.error().message;
+    auto later = (*store)->find_task(row->candidate.task_hash);
+    ASSERT_TRUE(later) << later.error().message;
+    ASSERT_EQ(sent_file(later->reference.buffers[0].fill.path)->sha256, hash);
+    later->reference.buffers[0].fill.path = to_path({std::string(64, 'b'), "places.bin"});
+    ASSERT_TRUE((*store)->put_task(*later));
+    ASSERT_TRUE((*store)->begin_run(row->candidate.task_hash, row->provenance, 1, "evolve", "later",
+                                    &*later));
+  }
+  setenv("XDG_CACHE_HOME", folder_.file("own").c_str(), 1);
+  const auto verify = [&] {
+    return hone(
+        {"verify", candidate, "--db", folder_.file("hone.db"), "--redis", server_.url_text()});
+  };
+  const auto verified = verify();
+  EXPECT_EQ(verified.status, 0) << verified.out << verified.err;
+  EXPECT_TRUE(verified.out.contains("stands")) << verified.out;
+  EXPECT_EQ(verify().status, 0) << "once more, of the run of the first verify";
+  std::filesystem::remove_all(folder_.file("own"));
+  EXPECT_EQ(number({"DEL", key}), 1);
+  const auto gone = verify();
+  EXPECT_NE(gone.status, 0) << gone.out;
+  EXPECT_TRUE(gone.err.contains(
+      "'place' of places.bin: the server does not have the input with the SHA-256 " + hash))
+      << gone.err;
+  unsetenv("XDG_CACHE_HOME");
+}
+
 TEST_F(SentInputs, ThatChangeMeanwhileAreNotSent) {
   auto task = read_task(task_);
   ASSERT_TRUE(task) << task.error().message;
@@ -304,7 +348,10 @@ TEST_F(SentInputs, AreRangesOfAFile) {
               {"name": "z", "type": "i32", "shape": ["N"], "fill": {"file": "places.bin"}})");
   text.replace(text.find("const float* x"), 14, "const int* x");
   folder_.write("scatter.cu", text);
-  const auto job = submit();
+  const Service service(server_, folder_);
+  const auto job = submit({"--wait"});
+  EXPECT_EQ(job.status, 0) << job.out << job.err << service.log();
+  EXPECT_EQ(job.json()["state"], "done") << job.out;
   EXPECT_TRUE(job.err.contains("sent 2 inputs from files, 32768 bytes")) << job.err;
   EXPECT_EQ(number({"HLEN", "hone:inputs"}), 2);
 }

@@ -321,6 +321,21 @@ class Pages(unittest.TestCase):
         wait_for(lambda: "done" in self.live(), 60, "its end")
         self.assertIn("2 evaluations", self.live())
 
+    def test_a_module_is_refused_with_what_to_do_instead(self):
+        self.expected = ["the server responded with a status of 400", "the server responded with a status of 413"]
+        for size, why in ((1000, "This is no text"), (3 << 20, "A request may have 1024 KiB at most")):
+            module = pathlib.Path(self.service.folder, "model.pt2")
+            module.write_bytes(b"PK\x03\x04" + bytes(size))
+            self.open("/submit")
+            self.assertIn("run hone submit FILE --redis URL where they are", self.one("#task-help").text)
+            self.one("#task_file").send_keys(str(module))
+            self.one("#archs").send_keys("emu:sm_90")
+            self.one("#token").clear()
+            self.one("#token").send_keys(TOKEN)
+            self.one("form.submit button").click()
+            wait_for(lambda: why in self.js("return document.body.textContent"), 20, "the refusal")
+            self.assertIn("hone submit FILE --redis URL", self.js("return document.body.textContent"))
+
     def test_a_search_is_seen_live(self):
         self.submit(TOKEN, "100")
         wait_for(lambda: "/jobs/" in self.browser.current_url, 20, "the job's page")

@@ -32,8 +32,8 @@ void Journal::begin_run(const Task& task, const std::string& task_hash) {
                     "name, not '{}'",
                     kept->name, task.name));
   const SearchSettings& settings = options_.settings;
-  auto run =
-      store_->begin_run(task_hash, provenance_, settings.seed, settings.strategy, options_.job);
+  auto run = store_->begin_run(task_hash, provenance_, settings.seed, settings.strategy,
+                               options_.job, &task);
   if (run) run_ = *run;
   take(run ? Result<void>{} : std::unexpected(run.error()));
 }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/llm/access.h"
@@ -19,6 +20,13 @@ bool is_models(const CandidateRecord& candidate, const std::vector<RunReply>& he
   });
 }
 
+// Any thread asks, and only the search's own may read the plan: its end is read once.
+std::function<double()> pace_of(const SearchClock& clock) {
+  const double end_s = clock.plan.proposals_end();
+  if (!std::isfinite(end_s)) return {};
+  return [&clock, end_s] { return std::min(1.0, clock.elapsed_s() / end_s); };
+}
+
 void LlmSide::remember() { heard_ = run_.journal.earlier_replies(); }
 
 RecipeSource* LlmSide::open(Admission& admission) {
@@ -31,8 +39,7 @@ RecipeSource* LlmSide::open(Admission& admission) {
   // On a GPU a search waits for no endpoint; a replay answers at once.
   source.in_order = access.in_order && (run_.modelled() || access.replay != nullptr);
   const double deadline = run_.clock.plan.search_end();
-  if (settings.budget.seconds > 0)
-    source.elapsed = [this, deadline] { return run_.clock.elapsed_s() / deadline; };
+  source.elapsed = pace_of(run_.clock);
   source.over = [this, deadline] {
     return run_.interrupted() || run_.clock.elapsed_s() >= deadline;
   };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,11 @@ namespace hone::search {
 /// Whether a language model itself gave the candidate, not a rule tried on what it gave. `heard`
 /// from the database.
 [[nodiscard]] bool is_models(const CandidateRecord& candidate, const std::vector<RunReply>& heard);
+
+/// How much of the time in which a model's proposals can still be measured is over, 0 to 1, by
+/// which its money is paced. As planned at the time of the call; `clock` must outlive it. Empty:
+/// there is no such time.
+[[nodiscard]] std::function<double()> pace_of(const SearchClock& clock);
 
 class LlmSide {
  public:

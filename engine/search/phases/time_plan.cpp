@@ -99,6 +99,13 @@ double TimePlan::seconds_per_finalist() const {
 double TimePlan::admission_end() const { return budget_.seconds > 0 ? budget_.seconds : kNever; }
 
 double TimePlan::search_end() const {
+  // But for the reference there is nothing to time yet; or the first faster candidate may replace
+  // only one of several launches, where one of those that were sent ahead may replace all of them.
+  const bool waits = (!modelled_ && !found_) || (reference_is_very_slow() && pioneers_out_);
+  return waits && budget_.seconds > 0 ? budget_.seconds : proposals_end();
+}
+
+double TimePlan::proposals_end() const {
   const double total = budget_.seconds;
   if (total <= 0) return kNever;
   double reserve =
@@ -114,11 +121,7 @@ double TimePlan::search_end() const {
   const double most = modelled_ ? kMostForFinals : kMostForFinalsOnGpu;
   reserve = std::max(reserve, std::min(most * total, wanted));
   const double begin = std::min(search_begin_s_, total);
-  // But for the reference there is nothing to time yet; or the first faster candidate may replace
-  // only one of several launches, where one of those that were sent ahead may replace all of them.
-  const bool waits = (!modelled_ && !found_) || (reference_is_very_slow() && pioneers_out_);
-  const double least = waits ? total : 0;
-  return std::max({least, begin + kLeastForSearch * (total - begin), total - reserve});
+  return std::max(begin + kLeastForSearch * (total - begin), total - reserve);
 }
 
 double TimePlan::known_end() const {

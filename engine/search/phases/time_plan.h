@@ -26,8 +26,11 @@ class TimePlan {
 
   /// Without a reference that runs there is nothing to search for: admission may take all of it.
   [[nodiscard]] double admission_end() const;
-  /// Leaves the final stage its share.
+  /// Leaves the final stage its share, once there is something faster to time.
   [[nodiscard]] double search_end() const;
+  /// That of a search that finds something faster: what is proposed later is not sure to be
+  /// measured.
+  [[nodiscard]] double proposals_end() const;
   /// Where it is known what was fastest before, a search goes on until then for it to be evaluated.
   [[nodiscard]] double known_end() const;
   /// Past the budget by less than the run as a whole may be: results are still written after it.

@@ -93,7 +93,7 @@ namespace {
 Result<void> keep(Store& store, const Task& task, const Finalist& result,
                   const Provenance& provenance, std::uint64_t seed) {
   if (auto put = store.put_task(task); !put) return put;
-  auto run = store.begin_run(result.candidate.task_hash, provenance, seed, "variant");
+  auto run = store.begin_run(result.candidate.task_hash, provenance, seed, "variant", "", &task);
   if (!run) return std::unexpected(run.error());
   if (auto put = store.put(*run, result.candidate, result.evaluation, provenance); !put) {
     return std::unexpected(put.error());

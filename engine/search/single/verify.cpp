@@ -40,7 +40,7 @@ Result<Verification> verify(const Task& task, const BoardRow& claim, const Devic
   if (!evaluation) return std::unexpected(evaluation.error());
 
   const Provenance provenance = provenance_of(device, info);
-  auto run = store.begin_run(candidate.task_hash, provenance, 0, "verify");
+  auto run = store.begin_run(candidate.task_hash, provenance, 0, "verify", "", &task);
   if (!run) return std::unexpected(run.error());
   if (auto put = store.put(*run, candidate, *evaluation, provenance); !put)
     return std::unexpected(put.error());

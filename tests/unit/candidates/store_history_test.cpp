@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "candidates/store/maintenance.h"
 #include "tests/unit/candidates/store_fixture.h"
 
 namespace hone {
@@ -192,7 +193,8 @@ TEST_F(StoreTest, VersionSevenIsReadWithItsRunsAndFilters) {
     // As version 7 left it: a result was its last run's, with the time of its first storing.
     SQLite::Database database(file().string(), SQLite::OPEN_READWRITE);
     database.exec(
-        "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; "
+        "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; ALTER TABLE runs DROP COLUMN "
+        "inputs; "
         "DROP TABLE job_spending; DROP TABLE reply_candidates; DROP TABLE replies; DROP TABLE "
         "run_points; DROP INDEX tasks_by_family; ALTER TABLE tasks DROP COLUMN family; DROP INDEX "
         "results_ranked; ALTER TABLE results DROP COLUMN steps; ALTER TABLE results DROP COLUMN "
@@ -235,7 +237,8 @@ TEST_F(StoreTest, VersionThirteenIsReadWithItsLevels) {
     SQLite::Database database(file().string(), SQLite::OPEN_READWRITE);
     // As version 13 left it: `reduced` was 3.
     database.exec(
-        "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; "
+        "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; ALTER TABLE runs DROP COLUMN "
+        "inputs; "
         "ALTER TABLE results RENAME COLUMN held_level TO held_math; "
         "UPDATE results SET held_math = 3 WHERE held_math = 4; PRAGMA user_version = 13");
   }
@@ -293,6 +296,49 @@ TEST_F(StoreTest, OneThatOnlyReadsWritesNothing) {
   EXPECT_FALSE((*reader)->put_task(task_));
   put(run, hash_of('b'), timed(3));  // beside it
   EXPECT_EQ((*reader)->run_points(run)->size(), 2U);
+}
+
+// A later search of the same module with other weights made them those of all earlier results.
+TEST_F(StoreTest, AResultIsOfTheFilesThatItsRunRead) {
+  task_.reference.buffers[0].fill = {.kind = Fill::Kind::kFile, .path = "sha256:a/weights.pt"};
+  Task later = task_;
+  later.reference.buffers[0].fill.path = "sha256:b/weights.pt";
+  ASSERT_EQ(later.hash(), task_.hash());
+  const auto begin_with = [&](const Task& task, const std::string& job) {
+    EXPECT_TRUE(store_->put_task(task));
+    return store_->begin_run(task.hash(), gpu(), 1, "evolve", job, &task).value_or(0);
+  };
+  const auto weights_of = [&](char digit, const std::string& device = "") {
+    const auto row = store_->find_candidate(hash_of(digit), device);
+    EXPECT_TRUE(row) << digit;
+    const auto task = store_->task_of(*row);
+    EXPECT_TRUE(task) << task.error().message;
+    return task ? task->reference.buffers[0].fill.path : "";
+  };
+  const std::int64_t first = begin_with(task_, "job-1");
+  put(first, hash_of('a'), timed(2));
+  put(first, hash_of('b'), timed(3));
+  Provenance elsewhere = gpu();
+  elsewhere.device_name = "NVIDIA H100";
+  put(0, hash_of('a'), timed(2), elsewhere);
+  put(begin(emulated()), hash_of('c'), timed(4), emulated());  // nobody says what it read
+  const std::int64_t second = begin_with(later, "job-2");
+  put(second, hash_of('b'), timed(4));
+  reopen();
+  EXPECT_EQ(weights_of('a'), "sha256:a/weights.pt");
+  EXPECT_EQ(weights_of('a', "NVIDIA H100"), "sha256:a/weights.pt");
+  EXPECT_EQ(weights_of('b'), "sha256:b/weights.pt") << "found again by the later run";
+  EXPECT_EQ(weights_of('c'), "sha256:b/weights.pt") << "the task as it was stored last";
+  EXPECT_EQ(store_->find_task(task_.hash())->reference.buffers[0].fill.path, "sha256:b/weights.pt");
+  ASSERT_TRUE(store_->end_run(first, "done"));
+  const auto other = Store::open(dir_.path() / "other.db");
+  ASSERT_TRUE(other && (*other)->merge(file()));
+  EXPECT_EQ(
+      (*other)->task_of(*(*other)->find_candidate(hash_of('a')))->reference.buffers[0].fill.path,
+      "sha256:a/weights.pt");
+  // A leader that takes the job up again reads what the job reads.
+  EXPECT_EQ(begin_with(task_, "job-1"), first);
+  EXPECT_EQ(weights_of('b'), "sha256:b/weights.pt");
 }
 
 TEST_F(StoreTest, TasksAreListedByName) {

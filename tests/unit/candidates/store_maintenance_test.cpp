@@ -134,7 +134,9 @@ TEST_F(StoreMaintenance, AFileThatCannotBeWrittenIsRead) {
 
 TEST_F(StoreMaintenance, AnOlderFormatThatCannotBeWrittenIsAClearError) {
   store_.reset();
-  sql(file(), "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; PRAGMA user_version = 14");
+  sql(file(),
+      "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; ALTER TABLE runs DROP COLUMN "
+      "inputs; PRAGMA user_version = 14");
   namespace fs = std::filesystem;
   fs::permissions(dir_.path(), fs::perms(0755));
   fs::permissions(file().parent_path(), fs::perms(0555));
@@ -178,7 +180,9 @@ TEST_F(StoreMaintenance, ABackupReplacesNothingAndLeavesNoHalf) {
 TEST_F(StoreMaintenance, ABackupLeavesAnOldFormatAsItIs) {
   search(*store_, {hash_of('a')});
   store_.reset();
-  sql(file(), "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; PRAGMA user_version = 14");
+  sql(file(),
+      "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; ALTER TABLE runs DROP COLUMN "
+      "inputs; PRAGMA user_version = 14");
   const auto copy = dir_.path() / "copy.db";
   const auto done = Store::backup(file(), copy);
   ASSERT_TRUE(done) << done.error().message;
@@ -196,7 +200,7 @@ TEST_F(StoreMaintenance, CheckFindsWhatIsWrong) {
   search(*store_, {hash_of('a'), hash_of('b')});
   EXPECT_EQ(problems(*store_), Strings());
   const auto check = store_->check();
-  EXPECT_EQ(check->format, 15);
+  EXPECT_EQ(check->format, 16);
   EXPECT_EQ(check->identity.id, store_->identity()->id);
   const auto wrong = [&](const std::string& change, const std::string& want) {
     const auto bad = dir_.path() / "bad.db";
@@ -326,7 +330,9 @@ TEST_F(StoreMaintenance, MergeWritesNothingToTheOtherFileWhateverItsFormat) {
   const auto old = folder / "old.db", latest = folder / "latest.db";
   search(*open(old), {hash_of('b')}, 2);
   search(*open(latest), {hash_of('c')}, 3);
-  sql(old, "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; PRAGMA user_version = 14");
+  sql(old,
+      "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; ALTER TABLE runs DROP COLUMN "
+      "inputs; PRAGMA user_version = 14");
   const auto before = files_in(folder);
   ASSERT_EQ(before.size(), 2U);
   for (const auto& other : {old, latest}) {
@@ -344,7 +350,9 @@ TEST_F(StoreMaintenance, MergeWritesNothingToTheOtherFileWhateverItsFormat) {
 TEST_F(StoreMaintenance, MergeOfAnOlderFormatThatIsInUse) {
   const auto old = other_file();
   search(*open(old), {hash_of('b')}, 2);
-  sql(old, "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; PRAGMA user_version = 14");
+  sql(old,
+      "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; ALTER TABLE runs DROP COLUMN "
+      "inputs; PRAGMA user_version = 14");
   SQLite::Database user(old.string(), SQLite::OPEN_READWRITE);
   user.exec("UPDATE runs SET status = 'changed'");  // in the log beside the file
   ASSERT_TRUE(std::filesystem::exists(old.string() + "-wal"));

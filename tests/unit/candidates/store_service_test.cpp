@@ -95,7 +95,9 @@ TEST_F(StoreTest, AnIdStaysAndAFileFromBeforeGetsOne) {
   EXPECT_EQ(store_->identity()->queue, "q1");
   store_.reset();
   SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
-      .exec("DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; PRAGMA user_version = 14");
+      .exec(
+          "DROP TABLE identity; DROP TABLE jobs; DROP TABLE probe; ALTER TABLE runs DROP COLUMN "
+          "inputs; PRAGMA user_version = 14");
   reopen();
   EXPECT_EQ(store_->identity()->id.size(), 16U);
   EXPECT_NE(store_->identity()->id, first->id);

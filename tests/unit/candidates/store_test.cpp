@@ -159,6 +159,53 @@ TEST_F(StoreTest, FiltersBoards) {
   EXPECT_EQ(count("", "cuda:1"), 0u);
 }
 
+// What two GPUs of one model found together was on no board of one of them.
+TEST_F(StoreTest, GpusOfOneModelShareABoardHoweverTheyAreNamed) {
+  Provenance pair = gpu(), old = gpu();
+  pair.device = "cuda:0,1";
+  old.device = "cuda:10";
+  old.device_name = "NVIDIA A100";
+  old.arch = "sm_80";
+  put(begin(pair), hash_of('a'), timed(2), pair);
+  put(begin(old), hash_of('b'), timed(3), old);
+  put(begin(emulated()), hash_of('c'), timed(4), emulated());
+  Task other = task_;
+  other.name = "other";
+  other.sizes["N"] = 8192;
+  ASSERT_TRUE(store_->put_task(other));
+  Provenance alone = gpu();
+  alone.device = "cuda:2";
+  ASSERT_TRUE(store_->begin_run(other.hash(), alone, 1, "evolve"));  // which found nothing
+  const auto found = [&](const std::string& device) {
+    BoardFilter filter;
+    filter.device = device;
+    const auto boards = store_->boards(filter);
+    const auto names = store_->board_names(filter);
+    EXPECT_TRUE(boards && names);
+    std::string hashes;
+    for (const Board& board : *boards) hashes += order(board).front();
+    EXPECT_EQ(names->size(), hashes.size()) << device;
+    for (const char digit : {'a', 'b', 'c'})
+      EXPECT_EQ(store_->find_candidate(hash_of(digit), device).has_value(), hashes.contains(digit))
+          << device << ' ' << digit;
+    return hashes;
+  };
+  EXPECT_EQ(found("cuda:0,1"), "a");
+  EXPECT_EQ(found("cuda:0"), "a");
+  EXPECT_EQ(found("cuda"), "a");
+  EXPECT_EQ(found("cuda:1"), "a");
+  EXPECT_EQ(found("cuda:2"), "a") << "of another task, but of the same model";
+  EXPECT_EQ(found("cuda:1,0"), "a");
+  EXPECT_EQ(found("cuda:10"), "b");
+  EXPECT_EQ(found("cuda:0,10"), "ba");
+  EXPECT_EQ(found("cuda:all"), "ba");
+  for (const char* none : {"cuda:3", "cuda:", "cuda:%", "cuda:_", "cuda:,", "\xff"})
+    EXPECT_EQ(found(none), "") << none;
+  BoardFilter first;
+  first.device = "cuda:0";
+  EXPECT_EQ(store_->searched(first)->size(), 2U) << "both tasks were searched on this model";
+}
+
 TEST_F(StoreTest, PuttingAgainReplacesTheResultOfThatStage) {
   const std::int64_t run = begin(gpu());
   Evaluation quick = timed(5);

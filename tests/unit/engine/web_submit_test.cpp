@@ -532,7 +532,31 @@ TEST_F(Submit, TooMuchIsNotRead) {
   const auto response = post(body, with(kToken));
   EXPECT_EQ(response.status, 413);
   EXPECT_EQ(code(response), "too_large");
-  EXPECT_EQ(form(kToken, {}, std::string(100 << 10, ' ')).status, 413);
+  const auto page = form(kToken, {}, std::string(100 << 10, ' '));
+  EXPECT_EQ(page.status, 413);
+  for (const std::string& said : {response.body, page.body}) {
+    EXPECT_NE(said.find("A request may have 64 KiB at most"), std::string::npos) << said;
+    EXPECT_NE(said.find("hone submit FILE --redis URL"), std::string::npos) << said;
+  }
+}
+
+/// A module that PyTorch exported was "no task comment", or more than a task may have.
+TEST_F(Submit, AModuleIsToldWhereItIsTaken) {
+  start();
+  EXPECT_NE(get("/submit").body.find("a task that reads files, run <code>hone submit FILE --redis "
+                                     "URL</code> where they are"),
+            std::string::npos);
+  for (const std::size_t bytes : {30UL, 600UL << 10}) {
+    auto body = task();
+    body["task"] = "PK\x03\x04" + std::string(bytes, 'x');
+    for (const auto& refused : {post(body, with(kToken)), form(kToken, {}, body["task"])}) {
+      EXPECT_EQ(refused.status, 400);
+      EXPECT_NE(refused.body.find("This is no text. Only the text of a .cu file is taken here."),
+                std::string::npos)
+          << refused.body;
+    }
+  }
+  EXPECT_EQ(jobs(), 0U);
 }
 
 TEST_F(Submit, WhatUnpacksOrHasNoLengthIsNotRead) {

@@ -71,9 +71,11 @@ TEST(TimePlan, OnAGpuASearchThatHasFoundNothingGoesOnUntilTheBudgetIsSpent) {
     TimePlan plan({.seconds = 15}, false);
     plan.admitted(reference_us, 2, 9);
     EXPECT_DOUBLE_EQ(plan.search_end(), 15) << reference_us;
+    EXPECT_LT(plan.proposals_end(), 12) << "what finds something ends the search then";
     plan.compiled(1.5);
     plan.pioneers_answered();
     EXPECT_LT(plan.search_end(), 12) << reference_us;
+    EXPECT_DOUBLE_EQ(plan.search_end(), plan.proposals_end()) << reference_us;
   }
 }
 
