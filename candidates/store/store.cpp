@@ -79,7 +79,21 @@ Result<std::int64_t> Store::begin_run(const std::string& task_hash, const Proven
     known.bind(1, job);
     known.bind(2, provenance.device_name);
     known.bind(3, provenance.modelled ? 1 : 0);
-    if (known.executeStep()) return known.getColumn(0).getInt64();
+    nlohmann::json inputs = nlohmann::json::object();
+    if (task != nullptr) {
+      for (const Buffer& buffer : task->reference.buffers)
+        if (buffer.fill.kind == Fill::Kind::kFile) inputs[buffer.name] = buffer.fill.path;
+    }
+    if (known.executeStep()) {
+      // A run that an older hone began says nothing of them.
+      const std::int64_t run = known.getColumn(0).getInt64();
+      SQLite::Statement update(impl_->database,
+                               "UPDATE runs SET inputs = ? WHERE id = ? AND inputs = '{}'");
+      update.bind(1, dump(inputs));
+      update.bind(2, run);
+      update.exec();
+      return run;
+    }
     SQLite::Statement insert(
         impl_->database,
         "INSERT INTO runs (task_hash, device, device_name, arch, toolchain, driver, hone_version, "
@@ -91,11 +105,6 @@ Result<std::int64_t> Store::begin_run(const std::string& task_hash, const Proven
     insert.bind(":seed", static_cast<std::int64_t>(seed));
     insert.bind(":strategy", strategy);
     insert.bind(":job", job);
-    nlohmann::json inputs = nlohmann::json::object();
-    if (task != nullptr) {
-      for (const Buffer& buffer : task->reference.buffers)
-        if (buffer.fill.kind == Fill::Kind::kFile) inputs[buffer.name] = buffer.fill.path;
-    }
     insert.bind(":inputs", dump(inputs));
     insert.bind(":now", now());
     insert.exec();
@@ -461,11 +470,12 @@ Result<Task> Store::task_of(const BoardRow& row) const {
   auto task = find_task(row.candidate.task_hash);
   if (!task) return task;
   const auto inputs = impl_->guarded([&] {
-    // What was only tried on a device is of the search that found it last elsewhere.
+    // What was only tried on a device is of the search that had found it elsewhere by then.
     SQLite::Statement query(
         impl_->database,
         "SELECT u.inputs FROM results r JOIN runs u ON u.id = COALESCE(r.run, (SELECT p.run FROM "
-        "run_points p WHERE p.candidate = r.candidate ORDER BY p.found_at DESC LIMIT 1)) "
+        "run_points p WHERE p.candidate = r.candidate ORDER BY p.found_at > r.found_at, CASE WHEN "
+        "p.found_at > r.found_at THEN p.found_at END, p.found_at DESC, p.run LIMIT 1)) "
         "WHERE r.candidate = :id AND r.device_name = :device_name AND r.toolchain = :toolchain "
         "AND r.modelled = :modelled AND r.final = :final");
     query.bind(":id", row.candidate.id);

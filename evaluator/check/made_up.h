@@ -31,9 +31,9 @@ enum class Answer { kReference, kCandidate, kTruth, kRounded };
   return inputs == InputSet::kWide ? kOffByChance : kLastBits;
 }
 
-/// Whether what is off by more than exactness() is rounding in another formula, such as Winograd's,
-/// and not fewer bits, nor what was left out at a few places, which is asked of other sets than
-/// kWide: its sums have few terms. `at_all` counts what is off at all.
+/// Whether what is off by more than exactness() may be rounding in another formula, such as
+/// Winograd's, rather than 19 bits or fewer, or what was left out at a few places, which is asked
+/// of other sets than kWide: its sums have few terms. `at_all` counts what is off at all.
 [[nodiscard]] inline bool rounds_otherwise(const Comparison& at_all, InputSet inputs) {
   return at_all.elements >= kManyElements && at_all.norm_error <= kOtherFormula &&
          at_all.max_rel_error <= kOtherFormulaMost &&

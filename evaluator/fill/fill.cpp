@@ -239,6 +239,14 @@ void set_whole(hone_fill& formula, const Fill& fill, ScalarType type) {
   formula.span = empty ? 1 : high - low + 1;
 }
 
+/// Of a normal fill of integers, and of what is rounded, neighbours would be other numbers.
+bool has_last_bits(const ConcreteBuffer& buffer) {
+  const Fill& fill = buffer.fill;
+  const bool random = fill.kind == Fill::Kind::kUniform || fill.kind == Fill::Kind::kIntegers ||
+                      (fill.kind == Fill::Kind::kNormal && is_float(buffer.type));
+  return random && !fill.through && !fill.tf32 && buffer.type != ScalarType::kBool;
+}
+
 }  // namespace
 
 std::uint64_t buffer_key(std::uint64_t seed, std::string_view buffer_name) {
@@ -251,6 +259,10 @@ std::string changed_buffer(const ConcreteProgram& program, std::uint64_t changes
   std::vector<std::string> names;
   for (const ConcreteBuffer& buffer : program.buffers) {
     if (buffer.role != Role::kIn && buffer.role != Role::kInOut) continue;
+    if ((changes & kLastBits) != 0) {
+      if (has_last_bits(buffer)) names.push_back(buffer.name);
+      continue;
+    }
     switch (buffer.fill.kind) {
       case Fill::Kind::kUniform:
       case Fill::Kind::kNormal:
@@ -338,14 +350,8 @@ Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,
 std::shared_ptr<const Source> Source::with_changes(std::shared_ptr<const Source> source,
                                                    const ConcreteBuffer& buffer,
                                                    std::uint64_t changes) {
-  const Fill& fill = buffer.fill;
-  const bool random = fill.kind == Fill::Kind::kUniform || fill.kind == Fill::Kind::kNormal ||
-                      fill.kind == Fill::Kind::kIntegers;
   if ((changes & kLastBits) != 0) {
-    // Of a normal fill of integers, and what is rounded, neighbours would be other numbers.
-    const bool whole_normal = fill.kind == Fill::Kind::kNormal && !is_float(buffer.type);
-    if (!random || whole_normal || fill.through || fill.tf32 || buffer.type == ScalarType::kBool)
-      return source;
+    if (!has_last_bits(buffer)) return source;
     return std::make_shared<NearbySource>(std::move(source), buffer, changes);
   }
   return std::make_shared<ChangedSource>(std::move(source), buffer, changes);

@@ -22,7 +22,8 @@ namespace hone::fill {
 
 /// The name of one buffer that `changes` chooses for with_changes(), of those whose elements do not
 /// depend on one another (as those of a permutation or a file do); empty: there is none. One at a
-/// time: a program may see that another input has changed, too.
+/// time: a program may see that another input has changed, too. Where `changes` has the bit
+/// kLastBits, of those whose last bits with_changes() changes.
 [[nodiscard]] std::string changed_buffer(const ConcreteProgram& program, std::uint64_t changes);
 
 /// A bit of `changes`.

@@ -373,8 +373,8 @@ HONE_FN int hone_has_rare(struct hone_fill f) {
 // Of a row nearly all of whose elements are equal: is this one of the few others? Two rows of four
 // have one to three. One of them is near the row's beginning, in every second row near its end, so
 // that it is far from there to the next one or to the other end. The next two rows have four to
-// seven, those of the next four eight to fifteen, and so on up to half of the row, anywhere. Of a
-// vector's pieces all have some, a quarter or a sixteenth.
+// seven, those of the next four eight to fifteen, and so on up to about half of the row, anywhere.
+// Of a vector's pieces all have some, a quarter or a sixteenth.
 HONE_FN int hone_is_rare(struct hone_fill f, hone_u64 index) {
   hone_u64 width = f.width < f.count ? f.width : 64ULL, row = index / width, at = index % width;
   hone_u64 bits = hone_bits(f.key ^ 12ULL, row), of_all = hone_bits(f.key ^ 13ULL, 0);
@@ -383,7 +383,9 @@ HONE_FN int hone_is_rare(struct hone_fill f, hone_u64 index) {
   while ((8ULL << kinds) <= width) ++kinds;
   if (f.width < f.count && (pair & 1U) && kinds > 0) {
     hone_u64 least = 4ULL << ((pair / 2ULL) % kinds);
-    return hone_bits(f.key ^ 18ULL, index) % width < least + (bits >> 8) % least;
+    hone_u64 some = least + (bits >> 8) % least;
+    if (some > width / 2ULL) some = width / 2ULL;
+    return hone_bits(f.key ^ 18ULL, index) % width < some;
   }
   hone_u64 near = hone_bits(f.key ^ 14ULL, row) % (width / 16ULL + 1ULL);
   if (at == (row & 1U ? width - 1ULL - near : near)) return 1;
@@ -653,7 +655,7 @@ HONE_FN hone_u64 hone_patterned_element(const struct hone_contents& all, struct 
   hone_u64 related = f.width < f.count ? hone_bits(f.group ^ 7ULL, row) : row / 4ULL;
   switch (f.pattern) {
     case HONE_MULTIPLES_OF:
-      if (!hone_is_float(f.type) || (related & 1U)) {
+      if (!hone_is_float(f.type) || (related & 1U) == (f.width < f.count ? 1U : 0U)) {
         struct hone_contents multiples = all;
         static_cast<struct hone_fill&>(multiples) = f;
         return hone_multiple(multiples, index);

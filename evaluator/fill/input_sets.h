@@ -135,9 +135,11 @@ inline constexpr InputSet kAllInputSets[] = {InputSet::kOwn,
          set == InputSet::kStridedIntegers || (set > InputSet::kEqual && set <= InputSet::kWhole);
 }
 
-/// Whether some inputs are so small that their products have few bits. What is right then only the
-/// reference in double says, and only of a program that computes with all bits of f32.
-[[nodiscard]] bool rounds_products(const ConcreteProgram& program);
+/// Whether with_inputs() of this set and seed has made some inputs of `program` so small that their
+/// products have few bits. What is right then only the reference in double says, and only of a
+/// program that computes with all bits of f32.
+[[nodiscard]] bool rounds_products(const ConcreteProgram& program, InputSet set,
+                                   std::uint64_t seed);
 
 /// Whether one thread may have all the work that else is spread over many: a row of a sparse matrix
 /// that holds half of it. At a large size that takes as long as it likes.

@@ -14,7 +14,7 @@ namespace {
 
 // Deviations of a normal fill that count as its range: of 2^30 values two or so are beyond six.
 constexpr double kDeviations = 6, kUsualDeviations = 3;
-constexpr double kLeastShared = 1.0 / 16;  // of the narrower of two ranges
+constexpr double kLeastShared = 1.0 / 16;  // of the wider of two ranges
 constexpr double kLargestNumber = 0x1p62;  // of which multiples are taken
 constexpr int kRelations[] = {HONE_SAME,         HONE_MIRRORED, HONE_ROWS_MOVED, HONE_NEARLY,
                               HONE_MULTIPLES_OF, HONE_REPEATED, HONE_REPEATED};
@@ -35,11 +35,11 @@ std::optional<Fill> shared_fill(ScalarType type, const Fill& fill, const Concret
     bound(*f);
     if (f->kind == Fill::Kind::kNormal) f->kind = Fill::Kind::kUniform;
   }
-  const double narrower = std::min(one.b - one.a, two.b - two.a);
+  const double wider = std::max(one.b - one.a, two.b - two.a);
   one.a = std::max(one.a, two.a);
   one.b = std::min(one.b, two.b);
   one.unstated = one.unstated && two.unstated;
-  if (!(one.b - one.a >= kLeastShared * narrower) || one.b <= one.a) return std::nullopt;
+  if (!(one.b - one.a >= kLeastShared * wider) || one.b <= one.a) return std::nullopt;
   return one;
 }
 
@@ -49,13 +49,15 @@ struct Kin {
   Fill fill;
 };
 
-std::vector<Kin> kin_of(const std::vector<ConcreteBuffer*>& varied) {
+enum class Ranges { kSame, kOverlapping };
+
+std::vector<Kin> kin_of(const std::vector<ConcreteBuffer*>& varied, Ranges ranges) {
   std::vector<Kin> all;
   for (ConcreteBuffer* const buffer : varied) {
     bool found = false;
     for (Kin& kin : all) {
-      const auto shared = shared_fill(buffer->type, kin.fill, *buffer);
-      if (!shared) continue;
+      const auto shared = shared_fill(kin.buffers.front()->type, kin.fill, *buffer);
+      if (!shared || (ranges == Ranges::kSame && buffer->fill != kin.fill)) continue;
       kin.buffers.push_back(buffer);
       kin.fill = *shared;
       found = true;
@@ -155,7 +157,10 @@ void relate(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
   const auto forms = static_cast<std::uint64_t>(forms_of_relations(is_float(varied.front()->type)));
   const int relation = kRelations[seed % forms];
   std::uint64_t choice = seed / forms;
-  std::vector<Kin> all = kin_of(varied);
+  // A wide range that becomes the part it has in common with others loses most of its values.
+  const bool overlapping = (choice >> 16 & 1U) != 0;
+  std::vector<Kin> all = kin_of(varied, overlapping ? Ranges::kOverlapping : Ranges::kSame);
+  if (all.empty()) all = kin_of(varied, Ranges::kOverlapping);
   if (relation == HONE_MULTIPLES_OF || all.empty()) return relate_by_multiples(varied, choice);
   for (Kin& kin : all) {
     const std::size_t n = kin.buffers.size();
@@ -180,7 +185,7 @@ void relate(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
 }
 
 bool can_relate(const std::vector<ConcreteBuffer*>& varied) {
-  return !kin_of(varied).empty() || !divisors_of(varied).empty();
+  return !kin_of(varied, Ranges::kOverlapping).empty() || !divisors_of(varied).empty();
 }
 
 }  // namespace hone

@@ -311,10 +311,6 @@ Result<Part> part_from(const Json& m) {
   return p;
 }
 
-}  // namespace
-
-namespace {
-
 constexpr const char* kPrograms[] = {"reference", "candidate", "precise"};  // of a case
 
 /// Many checks run the same text, which may have megabytes: it is sent once.

@@ -398,7 +398,8 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
         runnable->program = with_inputs(std::move(runnable->program), set, one.seed);
         runnable->key += fmt::format("/{}", to_string(set));
       }
-      if (rounds_products(one.reference.program)) continue;  // small sizes show it as well
+      // Small sizes show it as well.
+      if (rounds_products(one.reference.program, set, one.seed)) continue;
     }
     EmulateReply compared;
     const double before_in_full = in_full, before_in_part = in_part;

@@ -258,9 +258,10 @@ EmulateReply Emulate::run_again(const Case& one, EmulatedProgram& program,
       if (result.verdict != Verdict::kOk) return result;
       if (!often) continue;
       // What it keeps after a call with the first contents is compared below.
-      if (!program.begin_again(one.seed) ||
-          program.run_all(module, budget, false).verdict != Verdict::kOk)
-        return result;
+      if (!program.begin_again(one.seed)) return result;
+      const auto once_more = program.run_all(module, budget, false);
+      if (once_more.verdict != Verdict::kOk)
+        return reply(once_more.verdict, once_more.detail + " (when it is called again)");
     }
     // Programs do the same with the same state and contents.
     if (often && first && repeats()) return result;
@@ -534,7 +535,7 @@ EmulateReply Emulate::check_once(const Case& one, const EmulateRequest& request,
                                  bool& unusable, bool& perhaps_by_chance) {
   Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
   if (request.bits == SameBits::kRequired) tolerance = check::same_bits(tolerance);
-  unusable = one.made_up && rounds_products(one.reference.program) &&
+  unusable = one.made_up && rounds_products(one.reference.program, one.inputs, one.seed) &&
              (!one.precise || request.math >= MathLevel::kTf32x3);
   if (unusable) return reply(Verdict::kOk, "");
   const auto reference = kept_.run(one);

@@ -231,7 +231,8 @@ Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet s
     runnable->program = with_inputs(std::move(runnable->program), set, one.seed);
   if (one.precise)
     one.precise->program = with_inputs(std::move(one.precise->program), set, one.seed);
-  if (rounds_products(one.reference.program)) return {};  // the emulator asks that
+  // The emulator asks that.
+  if (rounds_products(one.reference.program, set, one.seed)) return {};
   return check_inputs(one, request, limit_s, "at the timed size, ");
 }
 
@@ -257,7 +258,8 @@ Step<void> Measure::check_at_check_sizes(const MeasureRequest& request, double& 
   for (std::size_t i = 0; i < request.checks.size(); ++i) {
     const Case& one = request.checks[i];
     if (one.inputs != InputSet::kOwn) {
-      if (rounds_products(one.reference.program)) continue;  // the emulator asks that
+      // The emulator asks that.
+      if (rounds_products(one.reference.program, one.inputs, one.seed)) continue;
       HONE_STEP(check_inputs(one, request, candidate_limit(request, 0.1), ""));
       continue;
     }

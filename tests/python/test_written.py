@@ -346,10 +346,10 @@ def get_init_inputs():
             "a traced function": lambda x, w: traced(x, w),
         }.items():
             with self.subTest(name):
-                self.assertTrue(kernelbench.has_convolutions(Calls(function), x))
-        self.assertTrue(kernelbench.has_convolutions(nn.Sequential(nn.Conv2d(4, 4, 3)), x))
+                self.assertTrue(kernelbench.has_convolutions(Calls(function), lambda: x))
+        self.assertTrue(kernelbench.has_convolutions(nn.Sequential(nn.Conv2d(4, 4, 3)), lambda: x))
         for function in (lambda x, w: x @ x, lambda x, w: f.unfold(x, 3), lambda x, w: f.avg_pool2d(x, 3)):
-            self.assertFalse(kernelbench.has_convolutions(Calls(function), x))
+            self.assertFalse(kernelbench.has_convolutions(Calls(function), lambda: x))
 
     def test_wrong_options_and_broken_problems_are_no_results(self):
         run = self.run_on(self.FILES, "--math", "sloppy")

@@ -39,8 +39,8 @@ namespace hone {
 /// times; likewise with one of three or more small; and for each size one in which it alone is
 /// three to five times the timed one. Buffers take no more than a few times what they take at the
 /// timed sizes; but for each size there is one, too, in which a buffer has more than 2^32 elements,
-/// which say nothing of a reference that does not write the last of them; and one in which all are
-/// 1.5 to three times the timed ones, as far as memory goes.
+/// which say nothing of a reference that does not write the last of them; and, where two or more
+/// sizes vary and memory allows, one in which all are 1.5 to three times the timed ones.
 [[nodiscard]] std::vector<Bindings> large_sizes(const Task& task, std::uint64_t seed);
 
 }  // namespace hone

@@ -172,6 +172,11 @@ TEST(StoreOpen, RefusesWhatIsNotItsOwn) {
                              .c_str());
     expect_refused(file, "name another with --db");
   }
+  const auto file = dir.path() / "column.db";
+  ASSERT_TRUE(Store::open(file));
+  SQLite::Database(file.string(), SQLite::OPEN_READWRITE)
+      .exec("ALTER TABLE runs DROP COLUMN inputs");
+  expect_refused(file, "says that it has format 16, but its tables are of another");
 
   expect_refused(dir.path(), "is a folder");
   expect_refused(dir.path() / "text.db" / "hone.db", "folder cannot be made");

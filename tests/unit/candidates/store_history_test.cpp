@@ -321,12 +321,16 @@ TEST_F(StoreTest, AResultIsOfTheFilesThatItsRunRead) {
   Provenance elsewhere = gpu();
   elsewhere.device_name = "NVIDIA H100";
   put(0, hash_of('a'), timed(2), elsewhere);
+  put(first, hash_of('d'), timed(3));
+  put(0, hash_of('d'), timed(2), elsewhere);
   put(begin(emulated()), hash_of('c'), timed(4), emulated());  // nobody says what it read
   const std::int64_t second = begin_with(later, "job-2");
   put(second, hash_of('b'), timed(4));
+  put(second, hash_of('d'), timed(4));
   reopen();
   EXPECT_EQ(weights_of('a'), "sha256:a/weights.pt");
   EXPECT_EQ(weights_of('a', "NVIDIA H100"), "sha256:a/weights.pt");
+  EXPECT_EQ(weights_of('d', "NVIDIA H100"), "sha256:a/weights.pt") << "tried before the later run";
   EXPECT_EQ(weights_of('b'), "sha256:b/weights.pt") << "found again by the later run";
   EXPECT_EQ(weights_of('c'), "sha256:b/weights.pt") << "the task as it was stored last";
   EXPECT_EQ(store_->find_task(task_.hash())->reference.buffers[0].fill.path, "sha256:b/weights.pt");

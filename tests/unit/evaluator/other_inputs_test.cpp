@@ -13,6 +13,7 @@
 #include "evaluator/check/precise.h"
 #include "evaluator/compile/compile.h"
 #include "evaluator/fill/fill.h"
+#include "evaluator/fill/formula_cpu.h"
 #include "evaluator/fill/input_sets.h"
 
 namespace hone {
@@ -167,6 +168,17 @@ TEST(InputSets, RowsOfZerosHaveAnyNumberOfOthers) {
     }
   }
   EXPECT_TRUE(few && more && many);
+  own.buffers[0].shape = {64, 512};
+  for (int form = 0; form < forms_of(InputSet::kPatterns); ++form) {
+    const auto rare =
+        with_inputs(own, InputSet::kPatterns, static_cast<std::uint64_t>(form)).buffers[0];
+    if (rare.fill.pattern != HONE_RARE) continue;
+    const auto x = contents(rare);
+    for (std::size_t row = 0; row < 64; row += 2) {  // those of zeros
+      const auto begin = x.begin() + static_cast<std::ptrdiff_t>(512 * row);
+      EXPECT_GT(std::count(begin, begin + 512, 0.0F), 180) << row;
+    }
+  }
 }
 
 /// In a common part of both ranges: also where a task says other ends of one than of the other.
@@ -218,6 +230,13 @@ TEST(InputSets, MultiplesOfAnotherBuffersElements) {
   EXPECT_GT(exact, 1200);
   EXPECT_LT(exact, 3500);
   for (const float by : scale) EXPECT_LT(by * (1 / by), 1);
+  own.buffers[0].shape = {200};  // one piece
+  own.buffers[1].shape = {1};
+  const auto few = with_inputs(own, InputSet::kRelated, 4);
+  const float of = contents(few.buffers[1])[0];
+  int multiples = 0;
+  for (const float v : contents(few.buffers[0])) multiples += v / of == std::floor(v / of) ? 1 : 0;
+  EXPECT_GT(multiples, 50);
 }
 
 /// Of products some bits are left, or few: between those that have all and those that are 0.
@@ -230,11 +249,51 @@ TEST(InputSets, SomeProductsAreDenormal) {
     const float square = most * most;
     few += square > 0 && square < 0x1p-140F ? 1 : 0;
     some += square >= 0x1p-140F && square < 0x1p-126F ? 1 : 0;
-    denormal += rounds_products(varied) ? 1 : 0;
+    denormal +=
+        rounds_products(varied, InputSet::kPatterns, static_cast<std::uint64_t>(form)) ? 1 : 0;
   }
   EXPECT_EQ(few, 1);
   EXPECT_EQ(some, 1);
   EXPECT_EQ(denormal, 2);
+}
+
+/// Of f16 such ranges are nothing special: a weight may be as small, and small inputs are.
+TEST(InputSets, OnlyThoseFormsRoundProducts) {
+  for (const double most : {1.0, 0.002}) {
+    auto own = program({Fill::Kind::kUniform, -most, most});
+    for (int i : {0, 1, 3}) own.buffers[static_cast<std::size_t>(i)].type = ScalarType::kF16;
+    for (const InputSet set : kAllInputSets) {
+      if (set == InputSet::kPatterns) continue;
+      for (std::uint64_t form = 0; form < 3; ++form)
+        EXPECT_FALSE(rounds_products(with_inputs(own, set, form), set, form)) << to_string(set);
+    }
+    int rounded = 0;
+    for (int form = 0; form < forms_of(InputSet::kPatterns); ++form) {
+      const auto seed = static_cast<std::uint64_t>(form);
+      const auto varied = with_inputs(own, InputSet::kPatterns, seed);
+      rounded += rounds_products(varied, InputSet::kPatterns, seed) ? 1 : 0;
+    }
+    EXPECT_EQ(rounded, 2);
+  }
+}
+
+/// A narrow buffer, or one of another type, takes no values from those that are alike.
+TEST(InputSets, WhatIsAlikeIsRelatedInItsWholeRange) {
+  auto own = program({Fill::Kind::kUniform, -1, 1});
+  own.buffers.push_back(
+      {"aa", ScalarType::kF32, {5000}, Role::kIn, {Fill::Kind::kUniform, -0.001, 0.001}});
+  own.buffers.push_back({"h", ScalarType::kF16, {5000}, Role::kIn, own.buffers[0].fill});
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const auto varied = with_inputs(own, InputSet::kRelated, seed);
+    EXPECT_GT(std::ranges::max(contents(varied.buffers[0])), 0.9F) << seed;
+    EXPECT_GT(std::ranges::max(contents(varied.buffers[1])), 0.9F) << seed;
+    for (const ConcreteBuffer& buffer : varied.buffers) {
+      if (buffer.fill.like.empty()) continue;
+      const auto other = std::ranges::find(varied.buffers, buffer.fill.like, &ConcreteBuffer::name);
+      ASSERT_NE(other, varied.buffers.end());
+      EXPECT_EQ(other->type, buffer.type) << seed;
+    }
+  }
 }
 
 /// What an iteration that converges changes from call to call.
@@ -261,6 +320,12 @@ TEST(Changes, OfTheLastBitsAreSmallAndManyAndInTheRange) {
     EXPECT_TRUE(other[i] >= 3 && other[i] <= 9);
   }
   EXPECT_NE(own, other);
+  // One of the buffers that have such bits is chosen, whatever the others are.
+  auto p = program({Fill::Kind::kUniform, 0, 1});
+  p.buffers[1].type = ScalarType::kBool;
+  p.buffers[2].fill = {Fill::Kind::kTails, 0, 1};
+  for (std::uint64_t changes = 0; changes < 8; ++changes)
+    EXPECT_EQ(fill::changed_buffer(p, changes | fill::kLastBits), "a");
 }
 
 TEST(InputSets, ProductsOfMultiplesAreExactInF32AndNotInTf32) {
