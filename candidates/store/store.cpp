@@ -473,9 +473,11 @@ Result<Task> Store::task_of(const BoardRow& row) const {
     // What was only tried on a device is of the search that had found it elsewhere by then.
     SQLite::Statement query(
         impl_->database,
-        "SELECT u.inputs FROM results r JOIN runs u ON u.id = COALESCE(r.run, (SELECT p.run FROM "
-        "run_points p WHERE p.candidate = r.candidate ORDER BY p.found_at > r.found_at, CASE WHEN "
-        "p.found_at > r.found_at THEN p.found_at END, p.found_at DESC, p.run LIMIT 1)) "
+        "SELECT u.inputs FROM results r JOIN runs u ON u.id = COALESCE(r.run, "
+        "(SELECT p.run FROM run_points p WHERE p.candidate = r.candidate "
+        "AND p.found_at <= r.found_at ORDER BY p.found_at DESC, p.run LIMIT 1), "
+        "(SELECT p.run FROM run_points p WHERE p.candidate = r.candidate "
+        "ORDER BY p.found_at, p.run LIMIT 1)) "
         "WHERE r.candidate = :id AND r.device_name = :device_name AND r.toolchain = :toolchain "
         "AND r.modelled = :modelled AND r.final = :final");
     query.bind(":id", row.candidate.id);
