@@ -152,7 +152,7 @@ def has_convolutions(module: torch.nn.Module, inputs: Callable[[], Tuple[Any, ..
         return True
     with torch.no_grad(), _Convolutions() as convolutions:
         _called(module, inputs())
-    return convolutions.found
+    return bool(convolutions.found)
 
 
 def _truth(module: torch.nn.Module, inputs: Tuple[Any, ...]) -> Optional[List[torch.Tensor]]:
