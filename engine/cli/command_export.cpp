@@ -100,7 +100,7 @@ int run(const Options& options) {
   if (!store) return options.common.fail(store.error());
   auto rows = find_rows(options, **store);
   if (!rows) return rows.error();
-  auto task = (*store)->find_task(rows->at(0).candidate.task_hash);
+  auto task = (*store)->task_of(rows->at(0));
   if (!task) return options.common.fail(task.error());
   if (options.format == kPlanFormat) {
     if (rows->size() == 1) return write_plan(options, rows->at(0), *task);
