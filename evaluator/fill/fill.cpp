@@ -80,6 +80,24 @@ class ChangedSource : public Source {
   bool moved_ = false;
 };
 
+/// Reads `size` bytes from `offset` on, where each element of `width` bytes becomes
+/// `change(its bits, its index)`.
+template <class Change>
+void read_changed(const Source& source, std::size_t width, std::uint64_t offset, std::uint8_t* out,
+                  std::size_t size, Change&& change) {
+  const std::uint64_t begin = offset / width * width;
+  const std::uint64_t end = (offset + size + width - 1) / width * width;
+  std::vector<std::uint8_t> whole(end - begin);
+  source.read(begin, whole.data(), whole.size());
+  for (std::size_t i = 0; i < whole.size(); i += width) {
+    hone_u64 bits = 0;
+    std::memcpy(&bits, whole.data() + i, width);
+    bits = change(bits, (begin + i) / width);
+    std::memcpy(whole.data() + i, &bits, width);
+  }
+  std::memcpy(out, whole.data() + (offset - begin), size);
+}
+
 /// Random floats are off in their last bits, few or many from one piece to the next, and every
 /// second integer by one. All stay in the range of the fill.
 class NearbySource : public Source {
@@ -91,17 +109,8 @@ class NearbySource : public Source {
         size_(size_of(buffer.type)) {}
 
   void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const override {
-    const std::uint64_t begin = offset / size_ * size_;
-    const std::uint64_t end = (offset + size + size_ - 1) / size_ * size_;
-    std::vector<std::uint8_t> whole(end - begin);
-    source_->read(begin, whole.data(), whole.size());
-    for (std::size_t i = 0; i < whole.size(); i += size_) {
-      hone_u64 bits = 0;
-      std::memcpy(&bits, whole.data() + i, size_);
-      bits = near(bits, (begin + i) / size_);
-      std::memcpy(whole.data() + i, &bits, size_);
-    }
-    std::memcpy(out, whole.data() + (offset - begin), size);
+    read_changed(*source_, size_, offset, out, size,
+                 [&](hone_u64 bits, std::uint64_t index) { return near(bits, index); });
   }
 
  private:
@@ -180,17 +189,9 @@ class RoundedSource : public Source {
       : source_(std::move(source)), type_(static_cast<int>(type)), size_(size_of(type)) {}
 
   void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const override {
-    const std::uint64_t begin = offset / size_ * size_;
-    const std::uint64_t end = (offset + size + size_ - 1) / size_ * size_;
-    std::vector<std::uint8_t> whole(end - begin);
-    source_->read(begin, whole.data(), whole.size());
-    for (std::size_t i = 0; i < whole.size(); i += size_) {
-      hone_u64 bits = 0;
-      std::memcpy(&bits, whole.data() + i, size_);
-      bits = hone_rounded_to_tf32(type_, bits);
-      std::memcpy(whole.data() + i, &bits, size_);
-    }
-    std::memcpy(out, whole.data() + (offset - begin), size);
+    read_changed(*source_, size_, offset, out, size, [&](hone_u64 bits, std::uint64_t /*index*/) {
+      return hone_rounded_to_tf32(type_, bits);
+    });
   }
 
  private:
