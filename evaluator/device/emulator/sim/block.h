@@ -372,6 +372,10 @@ class Block {
   bool note_global_bytes(Warp& w, const Inst& in, int lane, std::uint64_t address,
                          std::uint64_t bytes, Touch how, const std::uint8_t* value);
   void mark_global(const Inst& in, std::uint32_t mask, Touch how);
+  [[nodiscard]] GlobalStamp stamp_of(const Warp& w, const Inst& in, int lane, Touch how) const;
+  /// The cells of the chunk in which the byte `at` of the span lies.
+  GlobalCell* global_cells(const Span& span, std::uint64_t at);
+  bool stamp_loads(Warp& w, const Inst& in, std::uint32_t mask, std::uint32_t bytes);
   bool stamp_global(Warp& w, const Inst& in, int lane, const Span& span, std::uint64_t address,
                     std::uint64_t bytes, Touch how, const std::uint8_t* value);
   [[nodiscard]] std::string block_name(std::uint32_t number) const;

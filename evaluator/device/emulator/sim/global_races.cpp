@@ -27,6 +27,7 @@ bool Block::note_global(Warp& w, const Inst& in, std::uint32_t mask) {
     mark_global(in, mask, how);
     return true;
   }
+  if (how == Touch::kRead && !in.choice) return stamp_loads(w, in, mask, bytes);
   const Slot* slots = function_->extra.data() + in.extra;
   std::uint8_t value[64];
   for (std::uint32_t m = mask; m; m &= m - 1) {
@@ -108,20 +109,7 @@ void Block::mark_global(const Inst& in, std::uint32_t mask, Touch how) {
   }
 }
 
-bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, std::uint64_t address,
-                         std::uint64_t bytes, Touch how, const std::uint8_t* value) {
-  const int shift = run_.granule_shift;
-  const bool writes = how == Touch::kWrite || (how == Touch::kOrdered && in.kind != Kind::kLoad);
-  if (!in.guess && how == Touch::kOrdered && (in.kind == Kind::kAtom || !writes))
-    global_order_.take_over(w.index, address, bytes);
-  if (how == Touch::kOrdered && in.acquire) global_order_.forget_loads();
-  const bool cached = how == Touch::kRead && in.kind == Kind::kLoad && !in.bypass_l1 && !in.choice;
-  auto& shadow = span.page->shadow;
-  if (!shadow) shadow = std::make_unique<PageShadow>();
-  if (shadow->run != run_.memory->epoch) {
-    for (auto& chunk : shadow->chunks) chunk.reset();
-    shadow->run = run_.memory->epoch;
-  }
+GlobalStamp Block::stamp_of(const Warp& w, const Inst& in, int lane, Touch how) const {
   GlobalStamp now;
   now.block = number_ + 1;
   now.epoch = global_order_.epoch(w.index);
@@ -131,14 +119,79 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
   now.ordered = how == Touch::kOrdered;
   now.of_cluster = now.ordered || (in.ordered && in.of_cluster);
   now.atomic = in.kind == Kind::kAtom;
+  return now;
+}
+
+GlobalCell* Block::global_cells(const Span& span, std::uint64_t at) {
+  auto& shadow = span.page->shadow;
+  if (!shadow) shadow = std::make_unique<PageShadow>();
+  if (shadow->run != run_.memory->epoch) {
+    for (auto& chunk : shadow->chunks) chunk.reset();
+    shadow->run = run_.memory->epoch;
+  }
+  auto& chunk = shadow->chunks[at / PageShadow::kChunkBytes];
+  if (!chunk) chunk = std::make_unique<GlobalCell[]>(PageShadow::kChunkBytes >> run_.granule_shift);
+  return chunk.get();
+}
+
+// Plain loads are most of what is stamped. Lane by lane the same as stamp_global, which is asked
+// where something is unusual.
+bool Block::stamp_loads(Warp& w, const Inst& in, std::uint32_t mask, std::uint32_t bytes) {
+  constexpr std::uint64_t kNone = ~0ull;
+  const int shift = run_.granule_shift;
+  const bool cached = in.kind == Kind::kLoad && !in.bypass_l1;
+  GlobalStamp now = stamp_of(w, in, 0, Touch::kRead);
+  GlobalCell* cells = nullptr;  // of the chunk that begins at address `chunk`
+  std::uint64_t chunk = kNone;
+  std::uint64_t last = kNone;  // the address of the lane before, if it raced with nobody
+  GlobalCell* at_last = nullptr;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t address = address_[lane];
+    now.lane = static_cast<std::uint8_t>(lane);
+    if (address == last) {
+      for (std::uint32_t g = 0; g < bytes >> shift; ++g) at_last[g].reader.lane = now.lane;
+      continue;
+    }
+    last = kNone;
+    const std::uint64_t at = address - span_.lo, in_chunk = at % PageShadow::kChunkBytes;
+    bool usual = span_.page != nullptr && span_.holds(address, bytes) && bytes >> shift != 0 &&
+                 (at & ((1ull << shift) - 1)) == 0 && in_chunk + bytes <= PageShadow::kChunkBytes;
+    if (usual) {
+      if (address - in_chunk != chunk) {
+        cells = global_cells(span_, at);
+        chunk = address - in_chunk;
+      }
+      GlobalCell* const here = cells + (in_chunk >> shift);
+      for (std::uint32_t g = 0; g < bytes >> shift; ++g)
+        usual = usual && !global_order_.read_races(here[g], now) &&
+                !(cached && global_order_.stale(here[g], address + (std::uint64_t{g} << shift)));
+      if (usual) {
+        for (std::uint32_t g = 0; g < bytes >> shift; ++g) global_order_.note_read(here[g], now);
+        last = address;
+        at_last = here;
+      }
+    }
+    if (!usual && !note_global_bytes(w, in, lane, address, bytes, Touch::kRead, nullptr))
+      return false;
+  }
+  return true;
+}
+
+bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, std::uint64_t address,
+                         std::uint64_t bytes, Touch how, const std::uint8_t* value) {
+  const int shift = run_.granule_shift;
+  const bool writes = how == Touch::kWrite || (how == Touch::kOrdered && in.kind != Kind::kLoad);
+  if (!in.guess && how == Touch::kOrdered && (in.kind == Kind::kAtom || !writes))
+    global_order_.take_over(w.index, address, bytes);
+  if (how == Touch::kOrdered && in.acquire) global_order_.forget_loads();
+  const bool cached = how == Touch::kRead && in.kind == Kind::kLoad && !in.bypass_l1 && !in.choice;
+  const GlobalStamp now = stamp_of(w, in, lane, how);
   const std::uint64_t at = address - span.lo;
   const std::uint64_t size = 1ull << shift;
   for (std::uint64_t g = at >> shift; g << shift < at + bytes; ++g) {
     const std::uint64_t begin = std::max(at, g << shift);
-    auto& chunk = shadow->chunks[begin / PageShadow::kChunkBytes];
-    if (!chunk) chunk = std::make_unique<GlobalCell[]>(PageShadow::kChunkBytes >> shift);
-    GlobalCell& cell = chunk[(begin % PageShadow::kChunkBytes) >> shift];
-    const GlobalCell before = cell;
+    GlobalCell& cell = global_cells(span, begin)[(begin % PageShadow::kChunkBytes) >> shift];
     bool race;
     if (writes) {
       const std::uint64_t n = std::min((g << shift) + size, at + bytes) - begin;
@@ -147,17 +200,18 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
                         (!span.page->written || bits_all_set(span.page->written.get(), begin, n));
       race = global_order_.write(cell, now, same);
     } else {
-      race = global_order_.read(cell, now);
-      if (in.choice) cell = before;  // who keeps the value is not known yet
-      if (!race && cached && global_order_.stale(before, span.lo + begin) &&
+      race = global_order_.read_races(cell, now);
+      if (!race && cached && global_order_.stale(cell, span.lo + begin) &&
           !fail(FindingKind::kRace,
                 fmt::format("read of {}, which {} wrote since this block read beside it: without a "
                             "fence or an acquire in between, the L1 may give what was there before",
-                            describe(span.lo + begin), block_name(before.writer.block - 1)),
+                            describe(span.lo + begin), block_name(cell.writer.block - 1)),
                 w, lane, in))
         return false;
     }
-    if (race && !fail_global_race(w, in, lane, span.lo + begin, before, now)) return false;
+    if (race && !fail_global_race(w, in, lane, span.lo + begin, cell, now)) return false;
+    // A choice: who keeps the value is not known yet.
+    if (!writes && !in.choice) global_order_.note_read(cell, now);
   }
   if (how == Touch::kOrdered && writes) {
     if (in.release) global_order_.fence(w.index);

@@ -40,16 +40,18 @@ bool Block::check_lane_loads(const Warp& w, const Inst& in, std::uint32_t mask) 
     if (s.tick != tick) continue;
     for (std::uint32_t m = mask; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
+      const std::uint64_t low = address_[lane], end = low + bytes;
+      if (end <= s.lowest || s.end <= low) continue;
+      // All of it by itself: most loads after a store are.
+      if ((s.mask >> lane & 1) != 0 && s.address[lane] <= low && end <= s.address[lane] + s.bytes)
+        continue;
       const auto touches = [&](int other) {
-        return s.address[other] < address_[lane] + bytes &&
-               address_[lane] < s.address[other] + s.bytes;
+        return s.address[other] < end && low < s.address[other] + s.bytes;
       };
       // What it stored itself is there, whoever else has stored the same.
       const auto stored_by_itself = [&](int other) {
-        const std::uint64_t low = std::max(s.address[other], address_[lane]);
-        const std::uint64_t end = std::min(s.address[other] + s.bytes, address_[lane] + bytes);
-        return (s.mask >> lane & 1) != 0 && s.address[lane] <= low &&
-               end <= s.address[lane] + s.bytes;
+        return (s.mask >> lane & 1) != 0 && s.address[lane] <= std::max(s.address[other], low) &&
+               std::min(s.address[other] + s.bytes, end) <= s.address[lane] + s.bytes;
       };
       for (std::uint32_t others = s.mask; others; others &= others - 1) {
         const int other = std::countr_zero(others);

@@ -224,25 +224,12 @@ bool BlockOrder::answered_before(const GlobalStamp& s, int warp) const {
          its->second.all_answered && own->second.all_answered;
 }
 
-bool BlockOrder::conflicts(const GlobalStamp& earlier, const GlobalStamp& now) const {
-  if (earlier.block == 0 || earlier.block == now.block) return false;
+bool BlockOrder::conflicts_between(const GlobalStamp& earlier, const GlobalStamp& now) const {
   if (earlier.ordered && now.ordered) return false;
   const bool together =
       (earlier.block - 1) / order_->in_cluster == (now.block - 1) / order_->in_cluster;
   if (together && earlier.of_cluster && now.of_cluster) return false;
   return !before(earlier, now.warp) && !answered_before(earlier, now.warp) && !order_->gave_up;
-}
-
-bool BlockOrder::read(GlobalCell& cell, const GlobalStamp& now) const {
-  const bool race = conflicts(cell.writer, now);
-  if (now.ordered && cell.reader.block != 0 && !cell.reader.ordered) return race;
-  if (cell.reader.block != 0 && cell.reader.block != now.block && !cell.reader.ordered) {
-    cell.others_read = std::max(cell.others_read, cell.read_at);
-    cell.other_reader = cell.reader;
-  }
-  cell.reader = now;
-  cell.read_at = order_->time;
-  return race;
 }
 
 bool BlockOrder::stale(const GlobalCell& cell, std::uint64_t address) {

@@ -8,6 +8,7 @@
 // the same reason an atomic that answered is before all that follows the next atomic of its thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -24,11 +25,12 @@ struct GlobalStamp {
   std::uint32_t epoch = 0;  ///< of the warp
   std::uint32_t place = 0;  ///< in ModuleImpl::places
   std::uint8_t warp = 0, lane = 0;
-  bool ordered = false;
-  bool atomic = false;      ///< a read-modify-write: not a volatile access
-  bool plural = false;      ///< several blocks wrote the same
-  bool of_cluster = false;  ///< ordered for the blocks of its cluster
+  bool ordered : 1 = false;
+  bool atomic : 1 = false;      ///< a read-modify-write: not a volatile access
+  bool plural : 1 = false;      ///< several blocks wrote the same
+  bool of_cluster : 1 = false;  ///< ordered for the blocks of its cluster
 };
+static_assert(sizeof(GlobalStamp) == 16, "three for each granule, and each load copies one");
 
 struct GlobalCell {
   GlobalStamp writer, reader;
@@ -107,9 +109,22 @@ class BlockOrder {
   /// Did it happen before what `warp` does now?
   [[nodiscard]] bool before(const GlobalStamp& stamp, int warp) const;
 
-  /// Notes a read or write of the warp's; true when it races with what `cell` (still) holds.
-  bool read(GlobalCell& cell, const GlobalStamp& now) const;
-  /// `same`: the bytes do not change, which makes it harmless.
+  /// Does a read of the warp's race with what `cell` holds?
+  [[nodiscard]] bool read_races(const GlobalCell& cell, const GlobalStamp& now) const {
+    return conflicts(cell.writer, now);
+  }
+  void note_read(GlobalCell& cell, const GlobalStamp& now) const {
+    const bool other_plain = cell.reader.block != 0 && !cell.reader.ordered;
+    if (other_plain && now.ordered) return;
+    if (other_plain && cell.reader.block != now.block) {
+      cell.others_read = std::max(cell.others_read, cell.read_at);
+      cell.other_reader = cell.reader;
+    }
+    cell.reader = now;
+    cell.read_at = order_->time;
+  }
+  /// Notes a write; true when it races with what `cell` still holds. `same`: the bytes do not
+  /// change, which makes it harmless.
   bool write(GlobalCell& cell, const GlobalStamp& now, bool same) const;
   /// Which of them it was.
   [[nodiscard]] const GlobalStamp* culprit(const GlobalCell& before, const GlobalStamp& now,
@@ -138,7 +153,10 @@ class BlockOrder {
   /// Was it an atomic after which its thread did another one, at an address at which this warp did
   /// its last one later, and did every atomic of both have its answer used before the next?
   [[nodiscard]] bool answered_before(const GlobalStamp& stamp, int warp) const;
-  [[nodiscard]] bool conflicts(const GlobalStamp& earlier, const GlobalStamp& now) const;
+  [[nodiscard]] bool conflicts(const GlobalStamp& earlier, const GlobalStamp& now) const {
+    return earlier.block != 0 && earlier.block != now.block && conflicts_between(earlier, now);
+  }
+  [[nodiscard]] bool conflicts_between(const GlobalStamp& earlier, const GlobalStamp& now) const;
   [[nodiscard]] std::uint32_t cluster() const { return (block_ - 1) / order_->in_cluster; }
   /// What the warp did and saw so far.
   [[nodiscard]] ClockRef all_of(int warp) const;
