@@ -21,9 +21,9 @@ case "${1:-}" in
       redis-server openssl # the tests start servers of their own, with certificates of their own
       iproute2             # and networks of their own, to cut them
     )
-    # Nice to have: without them there are no fuzz targets, and no test looks at the web page, asks Prometheus, completes in
-    # these shells or formats the manual.
-    optional=(libclang-rt-19-dev chromium chromium-driver python3-selenium prometheus zsh fish groff)
+    # Nice to have: without them there are no fuzz targets, the tests take longer to link, and no test looks at the web page,
+    # asks Prometheus, completes in these shells or formats the manual.
+    optional=(libclang-rt-19-dev lld chromium chromium-driver python3-selenium prometheus zsh fish groff)
     ;;
   *)
     echo "usage: scripts/setup.sh [tests]" >&2
