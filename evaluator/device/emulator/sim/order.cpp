@@ -75,13 +75,14 @@ ClockRef GlobalOrder::join(const ClockRef& a, const ClockRef& b) {
   return sum;
 }
 
-const ClockRef* GlobalOrder::published(std::uint64_t place) {
-  if (at_last_place_ == nullptr || last_place_ != place) {
-    const auto it = places.find(place);
-    last_place_ = place;
-    at_last_place_ = it == places.end() ? nullptr : &it->second;  // stays there: none is erased
-  }
-  return at_last_place_;
+ClockRef* Published::piece(std::uint64_t number, bool make) {
+  if (number == last_ && (at_last_ != nullptr || !make)) return at_last_;
+  auto it = pieces_.find(number);
+  if (it == pieces_.end() && make)
+    it = pieces_.emplace(number, std::make_unique<ClockRef[]>(kWords)).first;
+  last_ = number;
+  at_last_ = it == pieces_.end() ? nullptr : it->second.get();
+  return at_last_;
 }
 
 void BlockOrder::start(GlobalOrder& order, std::uint32_t block, std::size_t warps) {
@@ -180,7 +181,7 @@ void BlockOrder::publish(int warp, std::uint64_t address, std::uint64_t bytes) {
   if (!w.fenced) return;
   if (w.published == w.fenced && w.published_at == address) return;
   for (std::uint64_t a = address / 4; a <= (address + bytes - 1) / 4; ++a) {
-    ClockRef& place = order_->places[a];
+    ClockRef& place = order_->published.at(a);
     place = order_->join(place, w.fenced);
   }
   w.published = w.fenced;
@@ -191,7 +192,7 @@ void BlockOrder::publish(int warp, std::uint64_t address, std::uint64_t bytes) {
 void BlockOrder::take_over(int warp, std::uint64_t address, std::uint64_t bytes) {
   WarpOrder& w = warps_[warp];
   for (std::uint64_t a = address / 4; a <= (address + bytes - 1) / 4; ++a) {
-    const ClockRef* const place = order_->published(a);
+    const ClockRef* const place = order_->published.find(a);
     if (place == nullptr || *place == w.taken) continue;
     w.taken = *place;
     w.seen = order_->join(w.seen, w.taken);

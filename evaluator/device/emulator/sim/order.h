@@ -58,9 +58,27 @@ struct LastAtomic {
   bool all_answered = true;  ///< this one and those before gave their warp the old value
 };
 
+/// What was published at each word of global memory. Lanes ask for one word after another.
+class Published {
+ public:
+  /// Null where nothing was. `place`: the address / 4.
+  [[nodiscard]] const ClockRef* find(std::uint64_t place) {
+    const ClockRef* const all = piece(place / kWords, false);
+    return all != nullptr && all[place % kWords] ? &all[place % kWords] : nullptr;
+  }
+  ClockRef& at(std::uint64_t place) { return piece(place / kWords, true)[place % kWords]; }
+
+ private:
+  static constexpr std::uint64_t kWords = 256;
+  ClockRef* piece(std::uint64_t number, bool make);
+  std::unordered_map<std::uint64_t, std::unique_ptr<ClockRef[]>> pieces_;  ///< none is erased
+  std::uint64_t last_ = ~0ull;                                             ///< asked for
+  ClockRef* at_last_ = nullptr;
+};
+
 /// Of one run.
 struct GlobalOrder {
-  std::unordered_map<std::uint64_t, ClockRef> places;          ///< published, by address / 4
+  Published published;
   std::unordered_map<std::uint64_t, LastAtomic> last_atomics;  ///< by key of the warp
   std::uint64_t atomics = 0;
   std::uint64_t time = 1;        ///< of publications
@@ -71,12 +89,8 @@ struct GlobalOrder {
   /// By cluster: what its blocks have fenced or released, wherever they tell one another of it.
   std::unordered_map<std::uint32_t, ClockRef> released;
   ClockRef join(const ClockRef& a, const ClockRef& b);
-  /// What was published there; null where nothing was.
-  const ClockRef* published(std::uint64_t place);
 
  private:
-  std::uint64_t last_place_ = 0;  ///< asked for: lanes read one word after another
-  const ClockRef* at_last_place_ = nullptr;
   struct Joined {
     ClockRef a, b, sum;
   };
