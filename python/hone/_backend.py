@@ -1,6 +1,8 @@
 """`torch.compile(module, backend="hone")`: the best operator that the database knows for a graph."""
+import copy
 import json
 import os
+import re
 import tempfile
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -18,7 +20,7 @@ from hone._optimize import DRAWS, operator_runner, part_report, search, toleranc
 from hone._report import PartReport, Report
 from hone._runtime import OPERATOR, GraphRunner, tensor_facts, why_not_plain
 from hone._timing import choose_parts, shares
-from hone._verify import error, tensors_of
+from hone._verify import error, levels_as_run, tensors_of
 
 _OPTIONS = ("budget", "cache_only", "db", "device", "math")
 _reports: List[Report] = []
@@ -86,7 +88,10 @@ def _compiled(
         report.why_eager = "the database has nothing for this device"
         return None
     examples = tuple(x.detach() for x in inputs)
-    known = _Known(graph, inputs, levels_of(math, device))
+    levels = levels_of(math, device)
+    if where.type == "cuda" and any(_may_round(node) for node in graph.graph.nodes):
+        levels = levels_as_run(levels, lambda: _leaves_of(graph, examples))
+    known = _Known(graph, inputs, levels)
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         if known.tasks is None and known.refused is None:
             known.learn(graph, examples, folder)
@@ -123,6 +128,18 @@ def _compiled(
             return None
         runner = operator_runner(imported, report.parts, db)
         return _Checked(graph, runner, where, tolerance_of(math, inputs), report)
+
+
+def _may_round(node: torch.fx.Node) -> bool:
+    """Is it a function of which cuDNN has kernels in TF32, a convolution or a recurrent network?"""
+    return bool(re.search("conv|lstm|gru|rnn", str(node.target)))
+
+
+def _leaves_of(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor]) -> List[Any]:
+    """A graph's results; its tensors and PyTorch's random numbers stay as they are."""
+    called = copy.deepcopy(graph) if _state(graph) else graph
+    with torch.random.fork_rng(range(torch.cuda.device_count())):
+        return pytree.tree_leaves(called.forward(*(x.clone() for x in inputs)))
 
 
 def _which_boards(device: str, where: torch.device) -> List[str]:

@@ -21,6 +21,17 @@ class Levels:
     recurrent: Optional[str] = None  #: of tasks with an LSTM, a GRU or a plain recurrent network of f32
 
     @property
+    def tf32(self) -> bool:
+        """Is it the level of some tasks, though nobody asked for it?"""
+        return "tf32" in (self.convolutions, self.products, self.recurrent)
+
+    @property
+    def without_tf32(self) -> "Levels":
+        """The same with f32's precision, on tensor cores, too, in the place of TF32."""
+        kinds = (self.convolutions, self.products, self.recurrent)
+        return Levels(self.usual, *("tf32x3" if level == "tf32" else level for level in kinds))
+
+    @property
     def options(self) -> List[str]:
         """Options of `hone import`."""
         named = {

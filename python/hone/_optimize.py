@@ -18,8 +18,8 @@ from hone._operator import Operator
 from hone._report import PartReport, Report
 from hone._replaced import Call, returned
 from hone._runtime import EAGER, GraphRunner, Guard, Kernel, flatten_call, has_hooks
-from hone._timing import choose_parts, medians_ms, part_seconds, shares
-from hone._verify import verify_import, verify_replaced
+from hone._timing import WORTH_IT, choose_parts, medians_ms, part_seconds, shares
+from hone._verify import as_it_is, levels_as_run, verify_import, verify_replaced
 
 HOOKS = "it has forward hooks of its own; optimize the module inside, or remove them"
 CONSTANTS = "it writes into a tensor that is neither a parameter nor a buffer"
@@ -54,7 +54,8 @@ def optimize(
     the module's arithmetic, "exact", "reassociate", "tf32x3", "tf32" or "reduced"; None: "tf32" in
     parts where PyTorch's switches let it use TF32 on a GPU (torch.backends.cudnn.allow_tf32 for
     convolutions and recurrent networks, which is on by default, torch.backends.cuda.matmul.allow_tf32
-    for products), "tf32x3" in other parts with one of these, else "reassociate". folder: keeps the .pt2, the task
+    for products) and the example's results show that it does, "tf32x3" in other parts with one of
+    these, else "reassociate". folder: keeps the .pt2, the task
     and the recorded answers; None: they are removed, and `hone verify` cannot read the weights again.
     progress: the search's progress goes to stderr. inductor: on a GPU each part that has an operator is
     timed by torch.compile's Inductor, too, and the fastest of the three runs; False: not by Inductor.
@@ -80,7 +81,10 @@ def optimize(
         where = _device_of([*leaves, *module.parameters(), *module.buffers()])
         if device is None and where.type == "cuda":
             device = f"cuda:{where.index or 0}"
-        imported = import_program(program, work, name, levels_of(math, device))
+        levels = levels_of(math, device)
+        if where.type == "cuda":
+            levels = levels_as_run(levels, lambda: _leaves_of(module, args, kwargs))
+        imported = import_program(program, work, name, levels)
         report = Report(name, device=device or "", left_out=imported.left_out)
         report.seconds["export and import"] = time.monotonic() - begun
         if imported.whole.draws if imported.whole else draws(program):
@@ -135,7 +139,7 @@ def optimize(
             verify()
         report.before_ms, report.after_ms = _times(module, call, args, kwargs)
         chosen = any(part.runs != EAGER for part in report.parts)
-        if not chosen or report.after_ms >= report.before_ms:
+        if not chosen or report.after_ms > WORTH_IT * report.before_ms:
             report.why_eager = "PyTorch's own kernels are as fast"
             return returned(module, report, None)
         report.replaced = True
@@ -175,6 +179,12 @@ def search(
     if not progress:
         options.append("--quiet")
     return run("optimize", task, *options, progress=progress)
+
+
+def _leaves_of(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> List[Any]:
+    """A call's results; the module, its arguments and PyTorch's random numbers stay as they are."""
+    with torch.random.fork_rng(range(torch.cuda.device_count())):
+        return as_it_is(module, lambda: copy.deepcopy((args, kwargs)))[0]
 
 
 def _bytes(leaves: Sequence[Any]) -> int:

@@ -9,6 +9,8 @@ import torch
 from hone._report import PartReport
 from hone._runtime import EAGER, INDUCTOR, OPERATOR, GraphRunner, Run
 
+#: A kernel that is faster by less does not take PyTorch's place: [times of PyTorch's].
+WORTH_IT = 0.98
 #: Of a budget, what is divided evenly; the rest goes where the time is.
 EVENLY = 0.2
 
@@ -81,7 +83,7 @@ def choose_parts(
     inductor: bool,
 ) -> None:
     """Has each part run by what is fastest on the GPU: its operator, PyTorch, or, where `inductor`
-    says so, Inductor. Of parts that are alike one is timed. May write into `owner`'s buffers and the
+    says so, Inductor; by PyTorch where the others are not faster by 2 %. Of parts that are alike one is timed. May write into `owner`'s buffers and the
     leaves."""
     timed: Dict[str, PartReport] = {}
 
@@ -96,7 +98,8 @@ def choose_parts(
             times = dict(zip(names, medians_ms([ways[name] for name in names])))
             part.before_ms, part.after_ms = times[EAGER], times[OPERATOR]
             part.inductor_ms = times.get(INDUCTOR)
-            part.runs = min(times, key=lambda name: times[name])
+            best = min(times, key=lambda name: times[name])
+            part.runs = best if times[best] <= WORTH_IT * times[EAGER] else EAGER
         part.before_ms, part.after_ms = like.before_ms, like.after_ms
         part.inductor_ms, part.inductor_failed = like.inductor_ms, like.inductor_failed
         part.runs = like.runs

@@ -10,15 +10,20 @@ from torch.utils import _pytree as pytree
 from hone._binary import run
 from hone._errors import HoneError, ImportDiffers
 from hone._graph import Imported
-from hone._math import exact_f32
+from hone._math import Levels, exact_f32
 
 Answer = List[torch.Tensor]
+#: Arguments and keyword arguments of a call: the same numbers in other memory at each time.
+Draw = Callable[[], Tuple[Tuple[Any, ...], Any]]
 
 
 #: Elements of a tensor that are put into another order; of larger ones copies are shifted.
 MOST_PERMUTED = 1 << 20
 #: Elements that are compared at once, in f64.
 CHUNK = 1 << 26
+#: An error from which on operands were rounded to TF32: that puts results off by some 3e-4 of what was
+#: summed up, and another order of f32 sums by some 1e-6.
+ROUNDED = 2e-5
 
 
 def fresh(value: Any, generator: torch.Generator) -> Any:
@@ -39,13 +44,29 @@ def fresh(value: Any, generator: torch.Generator) -> Any:
 
     one = shuffled()
     if value.dtype.is_floating_point and bool(torch.isfinite(flat).all()):
-        where = torch.rand(flat.shape, generator=own, device=flat.device, dtype=torch.float32)
-        where = where.to(flat.dtype)
-        if bool((flat == flat[0]).all()):  # zeros for an initial state, say: numbers around it
-            one = one + where - 0.5
-        else:
-            one = torch.lerp(one, shuffled(), where)
-    return one.reshape(value.shape).clone()
+        constant = bool((flat == flat[0]).all())  # zeros for an initial state, say: numbers around it
+        other = None if constant else shuffled()
+        for start in range(0, flat.numel(), CHUNK):
+            piece = one[start : start + CHUNK]
+            where = torch.rand(piece.shape, generator=own, device=flat.device, dtype=torch.float32)
+            where = where.to(flat.dtype)
+            if other is None:
+                piece += where - 0.5
+            else:
+                piece.lerp_(other[start : start + CHUNK], where)
+    return one.reshape(value.shape)
+
+
+def fresh_call(example: Tuple[Tuple[Any, ...], Any], generator: torch.Generator) -> Draw:
+    """Fresh arguments for a call like the example, the same at each time that they are drawn."""
+    seed = int(torch.randint(2**62, (), generator=generator))
+
+    def draw() -> Tuple[Tuple[Any, ...], Any]:
+        own = torch.Generator().manual_seed(seed)
+        drawn: Tuple[Tuple[Any, ...], Any] = pytree.tree_map(lambda x: fresh(x, own), example)
+        return drawn
+
+    return draw
 
 
 def error(answer: torch.Tensor, truth: torch.Tensor) -> float:
@@ -89,27 +110,29 @@ def tensors_of(result: Any) -> Answer:
     return [x for x in pytree.tree_leaves(result) if isinstance(x, torch.Tensor)]
 
 
-def answers(
-    module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any
-) -> Tuple[List[Any], List[Any]]:
+def widened(value: Any) -> Any:
+    """A copy, in f64 where it is a tensor of floats."""
+    if not isinstance(value, torch.Tensor):
+        return copy.deepcopy(value)
+    return value.to(torch.float64 if value.dtype.is_floating_point else value.dtype, copy=True)
+
+
+def answers(module: torch.nn.Module, draw: Draw) -> Tuple[List[Any], List[Any]]:
     """(PyTorch's leaves, the truth's leaves): the module's results as it is, and in f64 where it runs
     in f64, rounded to the results' types. Both draw the same random numbers. The module itself is not
-    changed."""
-
-    def widened(x: Any) -> Any:
-        return x.double() if isinstance(x, torch.Tensor) and x.dtype.is_floating_point else x
-
+    changed. `draw` is called for each of the two, so that no more arguments are held than are used."""
     with torch.no_grad(), exact_f32():
-        given = copy.deepcopy((args, kwargs))
         devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
         with torch.random.fork_rng(devices):
-            own = pytree.tree_leaves(copy.deepcopy(module)(*given[0], **given[1]))
+            args, kwargs = draw()
+            own = pytree.tree_leaves(copy.deepcopy(module)(*args, **kwargs))
         try:
             wide = copy.deepcopy(module).double()
-            given = pytree.tree_map(widened, copy.deepcopy((args, kwargs)))
-            truth = pytree.tree_leaves(wide(*given[0], **given[1]))
-        except Exception:  # a module that names types itself does not run in f64
+            args, kwargs = pytree.tree_map(widened, draw())
+            truth = pytree.tree_leaves(wide(*args, **kwargs))
+        except Exception:  # a module that names types itself does not run in f64, or there is no room
             truth = own
+        del args, kwargs
     rounded = [
         t.to(o.dtype) if isinstance(o, torch.Tensor) and isinstance(t, torch.Tensor) else o
         for o, t in zip(own, truth)
@@ -117,22 +140,37 @@ def answers(
     return own, rounded
 
 
-def as_it_is(
-    module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any
-) -> Tuple[List[Any], Answer]:
-    """(The leaves of the module's results, what it may have written) with PyTorch's switches for TF32
-    as they are. The module itself is not changed."""
-    copied, given = copy.deepcopy(module), copy.deepcopy((args, kwargs))
+def as_it_is(module: torch.nn.Module, draw: Draw) -> Tuple[List[Any], Any, torch.nn.Module]:
+    """(The leaves of the module's results, its arguments and itself as the call left them) with
+    PyTorch's switches for TF32 as they are. It is a copy of the module that is called."""
+    copied, given = copy.deepcopy(module), draw()
     with torch.no_grad():
         leaves = pytree.tree_leaves(copied(*given[0], **given[1]))
-    return leaves, state_of(copied, given)
+    return leaves, given, copied
+
+
+def levels_as_run(levels: Levels, run: Callable[[], Sequence[Any]]) -> Levels:
+    """The levels of a call's tasks. PyTorch's switches let it use TF32, but cuDNN has no such kernels for
+    some convolutions, those of three dimensions among them: where a call's results are the same with the
+    switches off, but for the rounding of f32, a task in TF32 would be less precise than PyTorch.
+
+    run: calls PyTorch, with the same arguments and random numbers each time; returns the results'
+    leaves. Where it fails, the levels stay."""
+    if not levels.tf32:
+        return levels
+    try:
+        with torch.no_grad():
+            default = run()
+            with exact_f32():
+                exact = run()
+    except Exception:  # whatever the module raises, such as that there is no room
+        return levels
+    return levels if max(_errors(default, exact), default=0.0) > ROUNDED else levels.without_tf32
 
 
 def eager_error(own: Sequence[Any], truth: Sequence[Any]) -> float:
     """PyTorch's own error, the largest of all results."""
-    return max(
-        [error(o, t) for o, t in zip(own, truth) if isinstance(o, torch.Tensor)], default=0.0
-    )
+    return max(_errors(own, truth), default=0.0)
 
 
 def raw(tensor: torch.Tensor) -> bytes:
@@ -162,8 +200,9 @@ def verify_import(
 
     ImportDiffers: it is beyond the task's tolerance and twice PyTorch's own error. HoneError: it did
     not run."""
-    args, kwargs = pytree.tree_map(lambda x: fresh(x, generator), example)
-    own, truth = answers(module, args, kwargs)
+    draw = fresh_call(example, generator)
+    own, truth = answers(module, draw)
+    args, kwargs = draw()
     recorded = os.path.join(folder, "recorded")
     write_recorded(recorded, "inputs", flatten(args, kwargs))
     write_recorded(recorded, "outputs", truth)
@@ -186,11 +225,6 @@ def verify_import(
     raise HoneError(f"{type(module).__name__}: the import was not verified: {verdict['detail']}", 1)
 
 
-def state_of(module: torch.nn.Module, given: Any) -> Answer:
-    """The tensors that a call of a module can write: its parameters and buffers, and the arguments."""
-    return [*module.parameters(), *module.buffers(), *tensors_of(given)]
-
-
 def verify_replaced(
     call: Callable[[torch.nn.Module, Tuple[Any, ...], Any], Any],
     module: torch.nn.Module,
@@ -202,29 +236,20 @@ def verify_replaced(
 ) -> float:
     """Calls what stands in a module's place on fresh inputs: its largest error.
 
-    call(module, args, kwargs): the results, which may write into that module's buffers; these are
-    compared, too. tf32: it may be off by as much as PyTorch is with its switches for TF32 as they
-    are; else PyTorch's own error is that with TF32 off. ImportDiffers: an error is above the tolerance and twice PyTorch's own."""
+    call(module, args, kwargs): the results, which may write into that module's parameters and buffers
+    and into the arguments; these are compared, too. tf32: it may be off by as much as PyTorch is with
+    its switches for TF32 as they are; else PyTorch's own error is that with TF32 off. ImportDiffers: an
+    error is above the tolerance and twice PyTorch's own.
+
+    Arguments and results may be most of a GPU's memory: what is not needed any more goes at once."""
     worst = 0.0
-    for _ in range(times):
-        args, kwargs = pytree.tree_map(lambda x: fresh(x, generator), example)
-        own, truth = answers(module, args, kwargs)
-        changed, expected = copy.deepcopy(module), copy.deepcopy(module)
-        with torch.no_grad(), exact_f32():
-            mine_given, their_given = copy.deepcopy((args, kwargs)), copy.deepcopy((args, kwargs))
-            found = pytree.tree_leaves(call(changed, mine_given[0], mine_given[1]))
-            expected(*their_given[0], **their_given[1])
-        before, after = state_of(changed, mine_given), state_of(expected, their_given)
-        loose, loosely = as_it_is(module, args, kwargs) if tf32 else (own, after)
-        pairs = [
-            (f, (o, d), t)
-            for f, o, d, t in zip(found, own, loose, truth)
-            if isinstance(o, torch.Tensor)
-        ]
-        # What was written in place: buffers, parameters and arguments.
-        pairs += [(b, (a, d), a) for b, a, d in zip(before, after, loosely)]
-        for answer, plain, correct in pairs:
-            mine, theirs = error(answer, correct), max(error(p, correct) for p in plain)
+
+    def compare(answers: Sequence[Any], truths: Sequence[Any], errors: Sequence[float]) -> None:
+        nonlocal worst
+        for answer, truth, theirs in zip(answers, truths, errors):
+            if not isinstance(truth, torch.Tensor):
+                continue
+            mine = error(answer, truth)
             worst = max(worst, mine)
             if mine > max(tolerance, 2 * theirs):
                 raise ImportDiffers(
@@ -232,4 +257,58 @@ def verify_replaced(
                     f"{mine:.1e}, PyTorch's own {theirs:.1e}, tolerance {tolerance:.1e}",
                     1,
                 )
+
+    for _ in range(times):
+        draw = fresh_call(example, generator)
+        own, truth = answers(module, draw)
+        own_errors = _errors(own, truth)
+        del own
+        with exact_f32():
+            wanted = _Left(module, draw)
+        wanted_errors = [0.0] * len(wanted.state)
+        if tf32:
+            loose, given, copied = as_it_is(module, draw)
+            own_errors = list(map(max, own_errors, _errors(loose, truth)))
+            del loose
+            wanted_errors = [
+                error(a, w) if w is not None else 0.0
+                for a, w in zip(_state_of(copied, given), wanted.state)
+            ]
+            del given, copied
+        changed, mine = copy.deepcopy(module), draw()
+        with torch.no_grad(), exact_f32():
+            found = pytree.tree_leaves(call(changed, mine[0], mine[1]))
+        compare(found, truth, own_errors)
+        del found, truth
+        compare(_state_of(changed, mine), wanted.with_arguments(tensors_of(draw())), wanted_errors)
+        del changed, mine, wanted
     return worst
+
+
+def _errors(own: Sequence[Any], truth: Sequence[Any]) -> List[float]:
+    """PyTorch's own, of each result; 0 of what is no tensor."""
+    return [error(o, t) if isinstance(o, torch.Tensor) else 0.0 for o, t in zip(own, truth)]
+
+
+def _state_of(module: torch.nn.Module, given: Any) -> Answer:
+    """The tensors that a call of a module can write: its parameters and buffers, and the arguments."""
+    return [*module.parameters(), *module.buffers(), *tensors_of(given)]
+
+
+class _Left:
+    """What a call of a module leaves in the tensors that it can write. Of arguments that it does not
+    change nothing is kept."""
+
+    def __init__(self, module: torch.nn.Module, draw: Draw) -> None:
+        _, given, called = as_it_is(module, draw)
+        arguments: List[Optional[torch.Tensor]] = [
+            after if error(after, before) > 0 else None
+            for after, before in zip(tensors_of(given), tensors_of(draw()))
+        ]
+        #: As `_state_of` has them; None: an argument that stays as it is.
+        self.state = [*called.parameters(), *called.buffers(), *arguments]
+
+    def with_arguments(self, unchanged: Sequence[torch.Tensor]) -> Answer:
+        """The same with what unchanged arguments hold in the place of None."""
+        first = len(self.state) - len(unchanged)
+        return [x if x is not None else unchanged[i - first] for i, x in enumerate(self.state)]

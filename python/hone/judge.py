@@ -118,14 +118,14 @@ def trials_of(
         inputs = _own(get_inputs(), device)
         if i % 2:
             inputs = pytree.tree_map(lambda x: fresh(x, generator), inputs)
+        def draw() -> Tuple[Tuple[Any, ...], Any]:
+            return tuple(copy.deepcopy(inputs)), {}
+
         torch.manual_seed(SEED)
-        _, truth = answers(model, inputs, {})
+        _, truth = answers(model, draw)
         torch.manual_seed(SEED)
-        default, _ = as_it_is(model, inputs, {})
-        written, given = copy.deepcopy(model), copy.deepcopy(inputs)
-        torch.manual_seed(SEED)
-        with torch.no_grad():
-            found = tensors_of(written(*given))
+        default, (given, _), written = as_it_is(model, draw)
+        found = tensors_of(default)
         state = _state(written)
         held = [bool(_places([x]) & _places(list(state.values()))) for x in found]
         pairs = [(d, t) for d, t in zip(default, truth) if isinstance(t, torch.Tensor)]

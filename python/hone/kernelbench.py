@@ -44,7 +44,7 @@ from hone._math import convolutions_use_tf32, exact_f32, products_use_tf32, recu
 from hone._optimize import optimize
 from hone._report import Report, report
 from hone._source import architecture, class_source
-from hone._verify import error, tensors_of
+from hone._verify import error, tensors_of, widened
 
 SEED = 42  # KernelBench's own
 TRIALS = 5  # likewise
@@ -155,21 +155,21 @@ def has_convolutions(module: torch.nn.Module, inputs: Callable[[], Tuple[Any, ..
     return bool(convolutions.found)
 
 
-def _truth(module: torch.nn.Module, inputs: Tuple[Any, ...]) -> Optional[List[torch.Tensor]]:
-    """The module's results in f64; None where it does not run in f64 or has no room for it."""
-
-    def wide(x: Any) -> Any:
-        return x.double() if isinstance(x, torch.Tensor) and x.dtype.is_floating_point else x
-
+def _truth(
+    module: torch.nn.Module, inputs: Tuple[Any, ...], like: List[torch.Tensor]
+) -> Optional[List[torch.Tensor]]:
+    """The module's results in f64, rounded to the types of `like`; None where it does not run in f64 or
+    has no room for it."""
     try:
         torch.manual_seed(SEED)
-        return tensors_of(copy.deepcopy(module).double()(*map(wide, copy.deepcopy(inputs))))
+        found = tensors_of(copy.deepcopy(module).double()(*map(widened, inputs)))
+        return [t.to(x.dtype) for t, x in zip(found, like)]
     except Exception:  # whatever the problem's own code raises
         return None
 
 
 def _errors(answers: List[torch.Tensor], truth: List[torch.Tensor]) -> List[float]:
-    return [error(answer, t.to(answer.dtype)) for answer, t in zip(answers, truth)]
+    return [error(answer, t) for answer, t in zip(answers, truth)]
 
 
 def _all_close(some: List[torch.Tensor], others: List[torch.Tensor]) -> bool:
@@ -185,32 +185,37 @@ def judge(loaded: Loaded, fast: torch.nn.Module, tf32: bool = False) -> Dict[str
     max(|expected|, its root mean square), over all trials."""
     worst = {"error": 0.0, "eager_error": 0.0, "eager_error_default": 0.0}
     passed, right, same = 0, True, True
-    first: Optional[List[torch.Tensor]] = None  # what eager answers in the first trial
+    # What eager answers in the first trial, in the processor's memory. Arguments and results of some
+    # problems are a tenth of a GPU's, so what is not needed any more goes at once.
+    first: Optional[List[torch.Tensor]] = None
     with torch.no_grad():
         for trial, seed in enumerate(seeds()):
             inputs = loaded.inputs(seed, str(loaded.device) if trial else "cpu")
             default = _called(loaded.model, inputs)
-            # At once in the results' type: some problems' results take 6 GB.
-            truth = [t.to(d.dtype) for t, d in zip(_truth(loaded.model, inputs) or [], default)]
+            truth = _truth(loaded.model, inputs, default)
             with exact_f32():
                 truth = truth or _called(loaded.model, inputs)
                 exact_errors = _errors(_called(loaded.model, inputs), truth)
                 mine_errors = _errors(_called(fast, inputs), truth)
             default_errors = _errors(default, truth)
             own = _called(fast, inputs)
+            del inputs
             own_errors = _errors(own, truth)
             del truth
             right = right and len(own) == len(default)
-            for m, o, e, d, x in zip(mine_errors, own_errors, exact_errors, default_errors, own):
+            floors = [4 * torch.finfo(x.dtype).eps if x.dtype.is_floating_point else 0.0 for x in own]
+            for m, o, e, d, floor in zip(mine_errors, own_errors, exact_errors, default_errors, floors):
                 worst["error"] = max(worst["error"], m, o)
                 worst["eager_error"] = max(worst["eager_error"], e)
                 worst["eager_error_default"] = max(worst["eager_error_default"], d)
-                floor = 4 * torch.finfo(x.dtype).eps if x.dtype.is_floating_point else 0.0
                 right = right and m <= max(2 * (d if tf32 else e), floor) and o <= max(2 * d, floor)
             passed += _all_close(own, default)
             del own
-            first = first or default
-            same = same and _all_close(first, default)
+            if first is not None and same:
+                same = _all_close([f.to(loaded.device) for f in first], default)
+            elif first is None:
+                first = [d.cpu() for d in default]
+            del default
     return {
         "right": right,
         "kernelbench_trials_passed": passed,

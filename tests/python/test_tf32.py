@@ -19,7 +19,7 @@ from hone._math import (
     products_use_tf32,
     recurrent_use_tf32,
 )
-from hone._verify import verify_replaced
+from hone._verify import levels_as_run, verify_replaced
 from torch import nn
 
 
@@ -155,6 +155,26 @@ class Tf32(unittest.TestCase):
         self.switches(False, False)
         with self.assertRaises(hone.ImportDiffers):  # nor does PyTorch
             verified(13, tf32=True)
+
+    def test_what_does_not_round_gets_no_tf32(self):
+        levels = Levels(convolutions="tf32", products="tf32x3", recurrent="tf32")
+        x = torch.randn(64, 32)
+        switched, exact = Switched(32, 16), nn.Linear(32, 16)
+        calls = []
+
+        def run(module):
+            calls.append(convolutions_use_tf32())
+            return [module(x), 3]
+
+        self.assertEqual(levels_as_run(levels, lambda: run(switched)), levels)
+        strict = Levels(convolutions="tf32x3", products="tf32x3", recurrent="tf32x3")
+        self.assertEqual(levels_as_run(levels, lambda: run(exact)), strict)
+        self.assertEqual(calls, [True, False] * 2)
+        # Nobody is called where nothing depends on it; a module that raises is the search's to report.
+        self.assertEqual(levels_as_run(strict, lambda: run(exact)), strict)
+        self.assertEqual(levels_as_run(Levels(usual="tf32"), lambda: run(exact)), Levels(usual="tf32"))
+        self.assertEqual(len(calls), 4)
+        self.assertEqual(levels_as_run(levels, lambda: 1 / 0), levels)
 
     def test_kernelbench_asks_what_pytorch_is_off_by(self):
         loaded = types.SimpleNamespace(model=Switched(64, 8).eval(), device=torch.device("cpu"))
