@@ -28,7 +28,7 @@ import torch._dynamo
 HERE = pathlib.Path(__file__).resolve().parent
 SAMPLES, FEWEST, BUDGET_S = 30, 3, 8.0  # on one set of inputs; candidates get new ones each
 TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
-         "i32": torch.int32, "i64": torch.int64, "i8": torch.int8, "u8": torch.uint8,
+         "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2, "i32": torch.int32, "i64": torch.int64, "i8": torch.int8, "u8": torch.uint8,
          "u32": torch.uint32, "u64": torch.uint64, "bool": torch.bool}
 
 
@@ -62,7 +62,7 @@ def make(buffer, device, generator):
             count *= extent
         return torch.frombuffer(data, dtype=dtype, count=count).reshape(shape).to(device)
     if kind == "constant":
-        return torch.full(shape, a, dtype=dtype, device=device)
+        return torch.full(shape, a, dtype=torch.float64, device=device).to(dtype)
     if kind == "iota":
         count = torch.Size(shape).numel()
         return (torch.arange(count, device=device, dtype=torch.float64) * b + a).reshape(shape).to(dtype)

@@ -57,6 +57,10 @@ double most_of(ScalarType type) {
   switch (type) {
     case ScalarType::kF16:
       return 65504;
+    case ScalarType::kE4m3:
+      return 448;
+    case ScalarType::kE5m2:
+      return 57344;
     case ScalarType::kF32:
     case ScalarType::kBf16:
       return 3.3e38;

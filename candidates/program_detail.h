@@ -15,7 +15,7 @@
 namespace hone {
 
 inline constexpr std::string_view kScalarTypeNames =
-    "f32, f64, f16, bf16, i32, i64, i8, u8, u32, u64, bool";
+    "f32, f64, f16, bf16, e4m3, e5m2, i32, i64, i8, u8, u32, u64, bool";
 inline constexpr std::string_view kRoleNames = "in, out, inout, scratch";
 
 /// Of a tensor map [B].

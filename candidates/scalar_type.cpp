@@ -13,10 +13,12 @@ struct TypeRow {
 };
 
 // Indexed by ScalarType.
-constexpr std::array<TypeRow, 11> kTypes = {{{"f32", "float", 4, true},
+constexpr std::array<TypeRow, 13> kTypes = {{{"f32", "float", 4, true},
                                              {"f64", "double", 8, true},
                                              {"f16", "__half", 2, true},
                                              {"bf16", "__nv_bfloat16", 2, true},
+                                             {"e4m3", "__nv_fp8_e4m3", 1, true},
+                                             {"e5m2", "__nv_fp8_e5m2", 1, true},
                                              {"i32", "int", 4, false},
                                              {"i64", "long long", 8, false},
                                              {"i8", "signed char", 1, false},
@@ -42,6 +44,12 @@ std::optional<ScalarType> parse_scalar_type(std::string_view text) {
 std::size_t size_of(ScalarType type) { return row(type).bytes; }
 bool is_float(ScalarType type) { return row(type).floating; }
 std::string_view cuda_name(ScalarType type) { return row(type).cuda; }
+
+std::string_view header_of(ScalarType type) {
+  if (type == ScalarType::kF16) return "cuda_fp16.h";
+  if (type == ScalarType::kBf16) return "cuda_bf16.h";
+  return is_fp8(type) ? "cuda_fp8.h" : "";
+}
 
 std::string_view to_string(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
 

@@ -10,12 +10,37 @@
 
 namespace hone {
 
-enum class ScalarType { kF32, kF64, kF16, kBf16, kI32, kI64, kI8, kU8, kU32, kU64, kBool };
+/// kE4m3 and kE5m2: the 8-bit floats of cuda_fp8.h. Conversions to them saturate, to 448 and to
+/// 57344; the first has no infinity.
+enum class ScalarType {
+  kF32,
+  kF64,
+  kF16,
+  kBf16,
+  kE4m3,
+  kE5m2,
+  kI32,
+  kI64,
+  kI8,
+  kU8,
+  kU32,
+  kU64,
+  kBool
+};
 
 [[nodiscard]] std::string_view to_string(ScalarType type);  ///< "f32", "bf16", "bool", ...
 [[nodiscard]] std::optional<ScalarType> parse_scalar_type(std::string_view text);
 [[nodiscard]] std::size_t size_of(ScalarType type);  // [B]
 [[nodiscard]] bool is_float(ScalarType type);
+[[nodiscard]] constexpr bool is_fp8(ScalarType type) {
+  return type == ScalarType::kE4m3 || type == ScalarType::kE5m2;
+}
+/// f16, bf16 and 8-bit floats: what is computed with them is computed in f32.
+[[nodiscard]] constexpr bool is_narrow_float(ScalarType type) {
+  return type == ScalarType::kF16 || type == ScalarType::kBf16 || is_fp8(type);
+}
+/// Of an `#include`: the CUDA header that declares the type, "cuda_fp8.h"; empty: it needs none.
+[[nodiscard]] std::string_view header_of(ScalarType type);
 [[nodiscard]] std::string_view cuda_name(ScalarType type);  ///< "float", "__half", "long long", ...
 
 /// in: read only. out: written, its first contents are poison. inout: filled, then read and

@@ -122,12 +122,16 @@ constexpr double kTf32Rtol = 2e-3;
 // The loosest of the outputs' types: an error of one output should not fail for another's type.
 Tolerance default_tolerance(const std::vector<Buffer>& buffers, MathLevel math) {
   Tolerance loosest{0, 0};
+  // Tensor cores add their products with 13 places, which is an error of about the same size.
+  const bool of_fp8 = std::ranges::any_of(buffers, [](const Buffer& buffer) {
+    return (buffer.role == Role::kIn || buffer.role == Role::kInOut) && is_fp8(buffer.type);
+  });
   for (const Buffer& buffer : buffers) {
     if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
     Tolerance tolerance{0, 0};
     switch (buffer.type) {
       case ScalarType::kF32:
-        tolerance = {math == MathLevel::kTf32 ? kTf32Rtol : 1e-4, 1e-5};
+        tolerance = {math == MathLevel::kTf32 || of_fp8 ? kTf32Rtol : 1e-4, 1e-5};
         break;
       case ScalarType::kF64:
         tolerance = {1e-10, 1e-12};
@@ -135,6 +139,12 @@ Tolerance default_tolerance(const std::vector<Buffer>& buffers, MathLevel math) 
       case ScalarType::kF16:
       case ScalarType::kBf16:
         tolerance = {1e-2, 1e-2};
+        break;
+      case ScalarType::kE4m3:
+        tolerance = {0.13, 1e-2};
+        break;
+      case ScalarType::kE5m2:
+        tolerance = {0.26, 1e-2};
         break;
       default:
         break;

@@ -172,8 +172,8 @@ std::string CppWriter::includes(bool with_reference) const {
     if (std::ranges::find(headers, header) == headers.end()) headers.push_back(header);
   };
   for (const Buffer* buffer : plan_.buffers()) {
-    if (buffer->type == ScalarType::kF16) add("<cuda_fp16.h>");
-    if (buffer->type == ScalarType::kBf16) add("<cuda_bf16.h>");
+    const std::string_view header = header_of(buffer->type);
+    if (!header.empty()) add(fmt::format("<{}>", header));
   }
   const auto add_of = [&](const Part& part) {
     if (has_tensor_maps(part)) {

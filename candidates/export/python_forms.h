@@ -11,6 +11,8 @@ _DTYPES = {
     "f64": torch.float64,
     "f16": torch.float16,
     "bf16": torch.bfloat16,
+    "e4m3": torch.float8_e4m3fn,
+    "e5m2": torch.float8_e5m2,
     "i32": torch.int32,
     "i64": torch.int64,
     "i8": torch.int8,
@@ -248,6 +250,8 @@ _DTYPES = {
     "f64": numpy.dtype(numpy.float64),
     "f16": numpy.dtype(numpy.float16),
     "bf16": numpy.dtype(numpy.uint16),  # its bits: CuPy has no such type everywhere
+    "e4m3": numpy.dtype(numpy.uint8),  # its bits: CuPy has no 8-bit floats
+    "e5m2": numpy.dtype(numpy.uint8),
     "i32": numpy.dtype(numpy.int32),
     "i64": numpy.dtype(numpy.int64),
     "i8": numpy.dtype(numpy.int8),

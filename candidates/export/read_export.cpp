@@ -280,8 +280,8 @@ class ExportReader {
     const auto file = split_includes(text_.substr(0, marks_.front().begin)).includes;
     std::set<std::string> known = {"<cuda_runtime.h>"};
     for (const Buffer& buffer : task_.reference.buffers) {
-      if (buffer.type == ScalarType::kF16) known.insert("<cuda_fp16.h>");
-      if (buffer.type == ScalarType::kBf16) known.insert("<cuda_bf16.h>");
+      if (!header_of(buffer.type).empty())
+        known.insert(fmt::format("<{}>", header_of(buffer.type)));
     }
     for (const std::string& header : split_includes(task_.reference.source).includes)
       known.insert(header);

@@ -172,7 +172,7 @@ Result<MatmulCall> matmul_call(const MatmulExpression& expression, const Concret
   const auto& b = program.buffers[static_cast<std::size_t>(call.b)];
   const auto& out = program.buffers[static_cast<std::size_t>(call.out)];
   const bool half = a.type == ScalarType::kF16 || a.type == ScalarType::kBf16;
-  if (!is_float(a.type) || a.type != b.type ||
+  if (!is_float(a.type) || is_fp8(a.type) || a.type != b.type ||
       !(out.type == a.type || (half && out.type == ScalarType::kF32))) {
     return invalid(fmt::format("cuBLAS does not multiply {} by {} into {}", to_string(a.type),
                                to_string(b.type), to_string(out.type)));

@@ -37,6 +37,7 @@ double three_digits(double value, ScalarType type) {
   const double rounded = std::strtod(fmt::format("{:.3g}", value).c_str(), nullptr);
   const double most = type == ScalarType::kF64   ? std::numeric_limits<double>::max()
                       : type == ScalarType::kF16 ? 65504.0
+                      : is_fp8(type)             ? (type == ScalarType::kE4m3 ? 448.0 : 57344.0)
                                                  : std::numeric_limits<float>::max();
   return std::abs(rounded) <= most ? rounded : value;
 }

@@ -86,8 +86,12 @@ bool approximates(std::string_view statement, bool narrow) {
 bool can_be_exact(const ConcreteProgram& reference, std::string_view ptx) {
   const bool narrow = std::ranges::any_of(reference.buffers, [](const ConcreteBuffer& buffer) {
     return buffer.role != Role::kIn && buffer.role != Role::kScratch &&
-           (buffer.type == ScalarType::kF16 || buffer.type == ScalarType::kBf16);
+           is_narrow_float(buffer.type);
   });
+  const bool eight_bits = std::ranges::any_of(reference.buffers, [](const ConcreteBuffer& buffer) {
+    return (buffer.role == Role::kIn || buffer.role == Role::kInOut) && is_fp8(buffer.type);
+  });
+  if (eight_bits) return false;
   if (narrow) {
     for (const ConcreteLaunch& launch : reference.launches)
       for (const ConcreteArgument& argument : launch.args)

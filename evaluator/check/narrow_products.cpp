@@ -51,6 +51,10 @@ int bits_of(ScalarType type) {
       return 24;
     case ScalarType::kF16:
       return 11;
+    case ScalarType::kE4m3:
+      return 4;
+    case ScalarType::kE5m2:
+      return 3;
     default:
       return 8;
   }

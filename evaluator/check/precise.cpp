@@ -64,6 +64,7 @@ constexpr std::string_view kUnfit[] = {"asm",
                                        "wmma",
                                        "half2",
                                        "bfloat162",
+                                       "fp8x",
                                        "reinterpret_cast<int",
                                        "reinterpret_cast<unsigned",
                                        "memcpy",
@@ -123,8 +124,11 @@ bool uses(std::string_view source, std::string_view word) {
 
 /// Halves by themselves, not behind pointers: what is done with them is rounded as they are.
 bool has_half_values(std::string_view source) {
-  if (!source.contains("cuda_fp16") && !source.contains("cuda_bf16")) return false;
-  for (const std::string_view type : {"__half", "half", "__nv_bfloat16", "nv_bfloat16"}) {
+  if (!source.contains("cuda_fp16") && !source.contains("cuda_bf16") &&
+      !source.contains("cuda_fp8"))
+    return false;
+  for (const std::string_view type :
+       {"__half", "half", "__nv_bfloat16", "nv_bfloat16", "__nv_fp8_e4m3", "__nv_fp8_e5m2"}) {
     for (auto at = source.find(type); at != source.npos; at = source.find(type, at + 1)) {
       if (at > 0 && is_word(source[at - 1])) continue;
       auto next = at + type.size();

@@ -33,6 +33,7 @@ std::optional<Pointee> plain_pointee(const std::string& type) {
   if (t == "float") return Pointee{4, true};
   if (t == "double") return Pointee{8, true};
   if (t == "__half" || t == "__nv_bfloat16") return Pointee{2, true};
+  if (t == "__nv_fp8_e4m3" || t == "__nv_fp8_e5m2") return Pointee{1, true};
   if (t == "int" || t == "unsigned int") return Pointee{4, false};
   if (t == "long" || t == "unsigned long" || t == "long long" || t == "unsigned long long")
     return Pointee{8, false};

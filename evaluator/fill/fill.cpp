@@ -116,7 +116,18 @@ class NearbySource : public Source {
  private:
   static constexpr std::uint64_t kPiece = 256;
   [[nodiscard]] static std::uint64_t most_bits(int type) {
-    return type == HONE_F64 ? 40 : type == HONE_F32 ? 12 : type == HONE_F16 ? 4 : 3;
+    switch (type) {
+      case HONE_F64:
+        return 40;
+      case HONE_F32:
+        return 12;
+      case HONE_F16:
+        return 4;
+      case HONE_BF16:
+        return 3;
+      default:
+        return 1;
+    }
   }
 
   [[nodiscard]] hone_u64 near(hone_u64 bits, std::uint64_t index) const {
@@ -136,7 +147,8 @@ class NearbySource : public Source {
     const hone_u64 many = 1 + hone_bits(fill_.key ^ 1U, index / kPiece) % most_bits(fill_.type);
     const hone_u64 other = bits ^ (choice & ((hone_u64{1} << many) - 1));
     const double n = hone_decode(fill_.type, other);
-    return fill_.kind == HONE_NORMAL || (n >= fill_.a && n <= fill_.b) ? other : bits;
+    const bool normal = fill_.kind == HONE_NORMAL && !std::isnan(n);
+    return normal || (n >= fill_.a && n <= fill_.b) ? other : bits;
   }
 
   const std::shared_ptr<const Source> source_;

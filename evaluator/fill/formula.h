@@ -17,6 +17,8 @@ enum {
   HONE_F64,
   HONE_F16,
   HONE_BF16,
+  HONE_E4M3,
+  HONE_E5M2,
   HONE_I32,
   HONE_I64,
   HONE_I8,
@@ -149,7 +151,7 @@ HONE_FN hone_i64 hone_to_i64(double v) {
   return (hone_i64)v;
 }
 
-HONE_FN int hone_is_float(int type) { return type <= HONE_BF16; }
+HONE_FN int hone_is_float(int type) { return type <= HONE_E5M2; }
 
 HONE_FN int hone_size(int type) {
   switch (type) {
@@ -205,6 +207,35 @@ HONE_FN hone_u32 hone_f32_to_bf16(hone_u32 f) {
   return (f + 0x7FFFU + ((f >> 16) & 1U)) >> 16;
 }
 
+// To e4m3 (three bits of mantissa, the least exponent -6) or e5m2 (two, -14), as
+// cvt.rn.satfinite does: what is too large, and infinity, becomes the largest number.
+HONE_FN hone_u32 hone_f32_to_fp8(hone_u32 f, int type) {
+  hone_u32 sign = (f >> 24) & 0x80U, magnitude = f & 0x7FFFFFFFU;
+  hone_u32 dropped = type == HONE_E4M3 ? 20U : 21U, least = type == HONE_E4M3 ? 121U : 113U;
+  hone_u32 largest = type == HONE_E4M3 ? 0x7EU : 0x7BU;
+  if (magnitude > 0x7F800000U) return 0x7FU;
+  hone_u32 exponent = magnitude >> 23, mantissa = (magnitude & 0x7FFFFFU) | 0x800000U, bits = 0;
+  if (exponent < least) {  // subnormal
+    dropped += least - exponent;
+    if (dropped > 24U) return sign;  // less than half of the smallest number
+  } else {
+    bits = (exponent - least) << (23U - dropped);
+  }
+  bits += mantissa >> dropped;  // the leading bit moves the exponent
+  hone_u32 rest = mantissa & ((1U << dropped) - 1U), half = 1U << (dropped - 1U);
+  if (rest > half || (rest == half && (bits & 1U))) ++bits;
+  return sign | (bits > largest ? largest : bits);
+}
+
+// e5m2 is the upper byte of f16. e4m3 has one bit less of exponent, and no infinity.
+HONE_FN double hone_fp8_value(hone_u32 bits, int type) {
+  if (type == HONE_E5M2)
+    return (double)__builtin_bit_cast(float, hone_f16_to_f32((bits & 0xFFU) << 8));
+  if ((bits & 0x7FU) == 0x7FU) return (double)__builtin_bit_cast(float, 0x7FC00000U);
+  hone_u32 half = ((bits & 0x80U) << 8) | ((bits & 0x7FU) << 7);
+  return 256.0 * (double)__builtin_bit_cast(float, hone_f16_to_f32(half));
+}
+
 // Round to nearest, ties away from zero, as cvt.rna.tf32.f32 does: ten explicit bits are left.
 HONE_FN hone_u32 hone_f32_to_tf32(hone_u32 f) {
   if ((f & 0x7FFFFFFFU) >= 0x7F800000U) return f;
@@ -216,6 +247,7 @@ HONE_FN hone_u64 hone_encode_float(int type, double v) {
   hone_u32 f = __builtin_bit_cast(hone_u32, (float)v);
   if (type == HONE_F16) return hone_f32_to_f16(f);
   if (type == HONE_BF16) return hone_f32_to_bf16(f);
+  if (type == HONE_E4M3 || type == HONE_E5M2) return hone_f32_to_fp8(f, type);
   return f;
 }
 
@@ -230,6 +262,9 @@ HONE_FN double hone_decode(int type, hone_u64 bits) {
       return (double)__builtin_bit_cast(float, hone_f16_to_f32((hone_u32)bits));
     case HONE_BF16:
       return (double)__builtin_bit_cast(float, (hone_u32)bits << 16);
+    case HONE_E4M3:
+    case HONE_E5M2:
+      return hone_fp8_value((hone_u32)bits, type);
     case HONE_I32:
       return (double)(int)(hone_u32)bits;
     case HONE_I64:

@@ -3,13 +3,18 @@
 HONE_FN int hone_is_nan(double v) { return v != v; }
 HONE_FN int hone_is_inf(double v) { return v - v != 0.0 && v == v; }
 
-// The least number that a conversion to this type makes infinite.
+// The least number that a conversion to this type makes infinite, or, of 8 bits, would if it did
+// not saturate.
 HONE_FN double hone_limit(int type) {
   switch (type) {
     case HONE_F16:
       return 65520.0;
     case HONE_BF16:
       return 339617752923046005526922703901628039168.0;  // 2^128 - 2^119
+    case HONE_E4M3:
+      return 464.0;
+    case HONE_E5M2:
+      return 61440.0;
     case HONE_F32:
       return 340282356779733661637539395458142568448.0;  // 2^128 - 2^103
     default:
@@ -128,7 +133,8 @@ HONE_FN int hone_local_error(int type, double want, double got, struct hone_loca
   double allowed = rtol * scale, more = explained < rtol * most ? explained : rtol * most;
   if (more > allowed) allowed = more;
   if (type == HONE_F32 || type == HONE_BF16) normal = 1.1754943508222875e-38;
-  if (type == HONE_F16) normal = 0.00006103515625;
+  if (type == HONE_F16 || type == HONE_E5M2) normal = 0.00006103515625;
+  if (type == HONE_E4M3) normal = 0.015625;
   int result = diff <= atol + allowed ? 0 : 1;
   // Subnormal numbers have few digits, or none where they are flushed.
   if (size >= normal && diff > 10.0 * rtol * size && diff > explained) result |= 2;

@@ -15,6 +15,8 @@ HONE_FN double hone_below_one(int type) {
   return type == HONE_F64    ? 1.0 - 1.1102230246251565e-16
          : type == HONE_F16  ? 1.0 - 0.00048828125
          : type == HONE_BF16 ? 1.0 - 0.00390625
+         : type == HONE_E4M3 ? 1.0 - 0.0625
+         : type == HONE_E5M2 ? 1.0 - 0.125
                              : 1.0 - 5.9604644775390625e-08;
 }
 
@@ -23,7 +25,11 @@ HONE_FN double hone_below_one(int type) {
 // edge. Small powers are left out: what is divided by them would be so large that nothing else
 // counts.
 HONE_FN double hone_edge(struct hone_fill f, hone_u64 bits) {
-  double tiny = f.type == HONE_F64 && f.through < 0 ? 1e-310 : f.type == HONE_F16 ? 6e-8 : 1e-40;
+  double tiny = f.type == HONE_F64 && f.through < 0 ? 1e-310
+                : f.type == HONE_F16                ? 6e-8
+                : f.type == HONE_E4M3               ? 0.001953125
+                : f.type == HONE_E5M2               ? 0.0000152587890625
+                                                    : 1e-40;
   double v = f.a;
   if ((bits & 48U) == 16U) {
     v = bits & 64U ? 1.0 : 0.5 + (double)(bits >> 12 & 7U);
@@ -514,7 +520,7 @@ HONE_LARGE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
       hone_u64 bits = hone_bits(f.own ^ 11ULL, index), near = hone_encode_float(f.type, v);
       double moved = hone_decode(f.type, near + (bits & 1U ? 1U + (bits >> 8) % 3U : 0U));
       if (f.kind == HONE_INTEGERS) moved = v + (double)(bits & 1U);
-      if (f.kind == HONE_NORMAL || (moved >= f.a && moved <= f.b)) v = moved;
+      if ((f.kind == HONE_NORMAL && moved == moved) || (moved >= f.a && moved <= f.b)) v = moved;
     }
     if (f.pattern == HONE_MIRRORED) v = (f.kind == HONE_NORMAL ? f.a + f.a : f.a + f.b) - v;
     return hone_encode_float(f.type, v);

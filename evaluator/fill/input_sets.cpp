@@ -98,7 +98,7 @@ bool says_something(const ConcreteProgram& program, const std::vector<ConcreteBu
                     InputSet set) {
   if (set == InputSet::kWide)
     return varied.size() > 1 && std::ranges::any_of(varied, [](const ConcreteBuffer* buffer) {
-             return !is_16_bits(buffer->type);
+             return !is_narrow_float(buffer->type);
            });
   if (set == InputSet::kTies)
     return std::ranges::any_of(program.buffers, [](const ConcreteBuffer& buffer) {
@@ -130,6 +130,10 @@ double wide_steps(ScalarType type) {
       return 1024;
     case ScalarType::kBf16:
       return 128;
+    case ScalarType::kE4m3:
+      return 8;
+    case ScalarType::kE5m2:
+      return 4;
     default:
       return kWideSteps;
   }
@@ -200,7 +204,7 @@ void vary_float(ConcreteBuffer& buffer, InputSet set, bool chosen) {
     }
     case InputSet::kWide:
       if (chosen) {
-        const double steps = is_16_bits(buffer.type) ? wide_steps(buffer.type) : kFullSteps;
+        const double steps = is_narrow_float(buffer.type) ? wide_steps(buffer.type) : kFullSteps;
         fill.kind = Fill::Kind::kMultiples;
         fill.step = step_for(fill, steps);
       } else if (fill.a <= 0 && fill.b >= 0) {
@@ -268,13 +272,18 @@ void vary_integer(ConcreteBuffer& buffer, InputSet set, bool chosen) {
   }
 }
 
-/// So small that every product of two such numbers is 0, and large enough to have all its bits.
+/// So small that every product of two such numbers is 0, and large enough to have all its bits. Of
+/// 8-bit floats, whose products are f32: the smallest with all bits.
 double tiny_root(ScalarType type) {
   switch (type) {
     case ScalarType::kF64:
       return 0x1p-540;
     case ScalarType::kF16:
       return 0x1p-13;
+    case ScalarType::kE4m3:
+      return 0x1p-6;
+    case ScalarType::kE5m2:
+      return 0x1p-14;
     default:
       return 0x1p-80;
   }
@@ -288,6 +297,9 @@ double root_of_denormals(ScalarType type, bool few) {
       return few ? 0x1p-533 : 0x1p-515;
     case ScalarType::kF16:
       return few ? 0x1p-11 : 0x1p-8;
+    case ScalarType::kE4m3:
+    case ScalarType::kE5m2:
+      return tiny_root(type);
     default:
       return few ? 0x1p-73 : 0x1p-66;
   }

@@ -32,6 +32,9 @@ double arithmetic_rate(const ConcreteProgram& reference, MathLevel math, const C
   const bool any_half = has(reference, [](ScalarType type) {
     return type == ScalarType::kF16 || type == ScalarType::kBf16;
   });
+  // Tensor cores that have them multiply them at the rate of 8-bit integers.
+  if (has(reference, [](ScalarType type) { return is_fp8(type); }))
+    return std::max(half, ceilings.s8_ops_per_s);
   if (any_half || math == MathLevel::kReduced) return half;
   if (has(reference, [](ScalarType type) { return type == ScalarType::kF64; })) {
     const double fp64 = ceilings.fp64_flops_per_s > 0 ? ceilings.fp64_flops_per_s : fp32;

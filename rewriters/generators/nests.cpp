@@ -169,14 +169,9 @@ std::vector<std::string> Parameters::args() const {
 }
 
 std::vector<std::string> Parameters::includes() const {
-  std::vector<std::string> headers;
-  for (const auto& [type, header] :
-       {std::pair{ScalarType::kF16, "cuda_fp16.h"}, std::pair{ScalarType::kBf16, "cuda_bf16.h"}}) {
-    if (std::ranges::any_of(all_, [&](const One& one) { return one.type == type; })) {
-      headers.emplace_back(header);
-    }
-  }
-  return headers;
+  std::vector<ScalarType> types;
+  for (const One& one : all_) types.push_back(one.type);
+  return headers_for(types);
 }
 
 }  // namespace hone::generators

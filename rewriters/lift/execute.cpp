@@ -18,6 +18,16 @@ double rounded(double value, ScalarType type) {
   switch (type) {
     case ScalarType::kF32:
       return static_cast<float>(value);
+    case ScalarType::kE4m3:
+    case ScalarType::kE5m2: {
+      if (std::isnan(value) || value == 0) return value;
+      const bool e4m3 = type == ScalarType::kE4m3;
+      const double most = e4m3 ? 448 : 57344;
+      if (std::abs(value) >= most) return std::copysign(most, value);
+      const int digits = e4m3 ? 3 : 2, lowest = e4m3 ? -6 : -14;
+      const double step = std::ldexp(1.0, std::max(std::ilogb(value), lowest) - digits);
+      return std::nearbyint(value / step) * step;
+    }
     case ScalarType::kF16:
     case ScalarType::kBf16: {
       if (!std::isfinite(value) || value == 0) return value;

@@ -20,6 +20,8 @@ ScalarType Executor::scalar_type(const Type& type, const Executor& self, int pos
   if (type.name == "double") return ScalarType::kF64;
   if (type.name == "__half") return ScalarType::kF16;
   if (type.name == "__nv_bfloat16") return ScalarType::kBf16;
+  if (type.name == "__nv_fp8_e4m3") return ScalarType::kE4m3;
+  if (type.name == "__nv_fp8_e5m2") return ScalarType::kE5m2;
   if (type.kind == Type::Kind::kInt) {
     if (type.bytes == 2) self.refuse(fmt::format("a value of type '{}'", type.spelling), position);
     if (type.bytes == 1) return type.is_signed ? ScalarType::kI8 : ScalarType::kU8;

@@ -70,7 +70,7 @@ std::uint64_t Field::work_out(Ref value) {
     return sum;
   }
   if (value->kind != Node::Kind::kOp) return unknown(value);
-  if (value->is("cast") && value->type != ScalarType::kF16 && value->type != ScalarType::kBf16 &&
+  if (value->is("cast") && !is_narrow_float(value->type) &&
       (is_float(value->type) || !is_float(value->args[0]->type))) {
     return of(value->args[0]);
   }

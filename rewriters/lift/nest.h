@@ -56,8 +56,8 @@ struct LiftedProgram {
 [[nodiscard]] std::vector<Ref> loads_in(Ref value);
 
 /// The buffers' contents after the program, from those before; doubles hold every element.
-/// Floats are rounded to their type after each operation where it is f16, bf16 or f32.
-/// Errors: kRefused, an element outside its buffer, or more than `most_operations`.
+/// Floats are rounded to their type after each operation where it is f16, bf16, an 8-bit float or
+/// f32. Errors: kRefused, an element outside its buffer, or more than `most_operations`.
 using Contents = std::map<std::string, std::vector<double>>;
 [[nodiscard]] Result<void> execute(const LiftedProgram& program, Contents& contents,
                                    std::int64_t most_operations);

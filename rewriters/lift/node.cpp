@@ -214,7 +214,7 @@ Ref Nodes::cast(Ref a, ScalarType type) {
   }
   if (is_float(type)) {
     if (a->is_constant()) return number(static_cast<double>(a->constant), type);
-    if (a->kind == Node::Kind::kFloat && type != ScalarType::kF16 && type != ScalarType::kBf16) {
+    if (a->kind == Node::Kind::kFloat && !is_narrow_float(type)) {
       return number(a->value, type);
     }
     // A widening and back.
@@ -246,7 +246,10 @@ Ref Nodes::cast(Ref a, ScalarType type) {
 
 Ref Nodes::identity(std::string_view op, ScalarType type) {
   const bool real = is_float(type);
-  const double infinity = type == ScalarType::kF16 ? 65504.0 : HUGE_VAL;
+  const double infinity = type == ScalarType::kF16    ? 65504.0
+                          : type == ScalarType::kE4m3 ? 448.0
+                          : type == ScalarType::kE5m2 ? 57344.0
+                                                      : HUGE_VAL;
   if (op == "*") return real ? number(1, type) : integer(1);
   if (op == "min") return real ? number(infinity, type) : integer(INT32_MAX);
   if (op == "max") return real ? number(-infinity, type) : integer(INT32_MIN);

@@ -88,7 +88,8 @@ Type TypeConverter::converted(clang::QualType type) {
   } else if (const auto* record = plain.getAsCXXRecordDecl()) {
     const std::string name = record->getNameAsString();
     const clang::SourceManager& sources = context_.getSourceManager();
-    if (name == "__half" || name == "__nv_bfloat16") {
+    if (name == "__half" || name == "__nv_bfloat16" || name == "__nv_fp8_e4m3" ||
+        name == "__nv_fp8_e5m2") {
       result.kind = Type::Kind::kFloat;
       result.is_signed = true;
     } else if (is_vector_record(*record, sources)) {

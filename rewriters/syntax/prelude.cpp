@@ -320,6 +320,41 @@ typedef __nv_bfloat162 nv_bfloat162;
 HONE_P_HD __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b);
 )cuda";
 
+// Conversions are explicit, as CUDA has them, and there is no arithmetic.
+constexpr std::string_view kFp8 = R"cuda(
+#pragma once
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+typedef unsigned char __nv_fp8_storage_t; typedef unsigned short __nv_fp8x2_storage_t; typedef unsigned __nv_fp8x4_storage_t;
+typedef enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE } __nv_saturation_t;
+typedef enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 } __nv_fp8_interpretation_t;
+#define HONE_P_X explicit __host__ __device__
+#define HONE_P_FP8(T) \
+struct T { __nv_fp8_storage_t __x; T() = default; \
+  HONE_P_X T(float); HONE_P_X T(double); HONE_P_X T(__half); \
+  HONE_P_X T(__nv_bfloat16); HONE_P_X T(int); HONE_P_X T(unsigned); \
+  HONE_P_X T(long); HONE_P_X T(unsigned long); HONE_P_X T(long long); \
+  HONE_P_X T(unsigned long long); HONE_P_X T(short); HONE_P_X T(unsigned short); \
+  HONE_P_X operator float() const; HONE_P_X operator double() const; \
+  HONE_P_X operator __half() const; HONE_P_X operator __nv_bfloat16() const; \
+  HONE_P_X operator bool() const; HONE_P_X operator int() const; \
+  HONE_P_X operator unsigned() const; HONE_P_X operator char() const; \
+  HONE_P_X operator short() const; HONE_P_X operator long long() const; };
+HONE_P_FP8(__nv_fp8_e4m3)
+HONE_P_FP8(__nv_fp8_e5m2)
+#define HONE_P_FP8_PAIR(T, storage, floats) \
+struct T { storage __x; T() = default; HONE_P_X T(floats); HONE_P_X operator floats() const; };
+HONE_P_FP8_PAIR(__nv_fp8x2_e4m3, __nv_fp8x2_storage_t, float2)
+HONE_P_FP8_PAIR(__nv_fp8x2_e5m2, __nv_fp8x2_storage_t, float2)
+HONE_P_FP8_PAIR(__nv_fp8x4_e4m3, __nv_fp8x4_storage_t, float4)
+HONE_P_FP8_PAIR(__nv_fp8x4_e5m2, __nv_fp8x4_storage_t, float4)
+HONE_P_HD __nv_fp8_storage_t __nv_cvt_float_to_fp8(float, __nv_saturation_t, __nv_fp8_interpretation_t);
+HONE_P_HD __nv_fp8_storage_t __nv_cvt_double_to_fp8(double, __nv_saturation_t, __nv_fp8_interpretation_t);
+HONE_P_HD __nv_fp8_storage_t __nv_cvt_halfraw_to_fp8(__half_raw, __nv_saturation_t, __nv_fp8_interpretation_t);
+HONE_P_HD __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(float2, __nv_saturation_t, __nv_fp8_interpretation_t);
+HONE_P_HD __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t, __nv_fp8_interpretation_t);
+)cuda";
+
 constexpr std::string_view kMma = R"cuda(
 #pragma once
 #include <cuda_fp16.h>
@@ -532,6 +567,7 @@ const std::vector<VirtualFile>& virtual_headers() {
       {"hone_half_macros.h", kHalf},
       {"cuda_fp16.h", kFp16},
       {"cuda_bf16.h", kBf16},
+      {"cuda_fp8.h", kFp8},
       {"mma.h", kMma},
       {"cooperative_groups.h", kCooperativeGroups},
       {"cooperative_groups/reduce.h", "#pragma once\n#include <cooperative_groups.h>\n"},

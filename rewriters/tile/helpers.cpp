@@ -178,6 +178,16 @@ __device__ __forceinline__ void $prefixadd_runs(float (&sums)[kCount], float (&r
 }
 )";
 
+constexpr const char* kShortRuns = R"(
+// Adds a run's sums to those of the runs before (`fresh`: there are none).
+template <int kCount>
+__device__ __forceinline__ void $prefixadd_short_runs(float (&sums)[kCount],
+                                                      const float (&runs)[kCount], bool fresh) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) sums[i] = fresh ? runs[i] : sums[i] + runs[i];
+}
+)";
+
 }  // namespace
 
 std::string helpers_of(const Helpers& helpers, const std::string& prefix) {
@@ -189,6 +199,7 @@ std::string helpers_of(const Helpers& helpers, const std::string& prefix) {
   if (!helpers.stores.empty()) text += filled(kStagings, holes);
   if (helpers.registers) text += filled(kRegisters, holes);
   if (helpers.runs) text += filled(kRuns, holes);
+  if (helpers.short_runs) text += filled(kShortRuns, holes);
   if (helpers.packs) text += generators::pack_type(prefix);
   return text;
 }

@@ -11,7 +11,8 @@ namespace hone::tile {
 struct Helpers {
   bool cluster = false;                       ///< blocks arrive at one another's barriers
   bool registers = false;                     ///< roles give and take registers
-  bool runs = false;                          ///< runs are added up
+  bool runs = false;                          ///< runs are added up, and what that loses is kept
+  bool short_runs = false;                    ///< runs are added up
   std::set<std::pair<int, int>> copies = {};  ///< bulk copies: dimensions, and to how many blocks
   /// Bulk copies from shared memory: the tensor's dimensions, and whether they add to what is
   /// there.

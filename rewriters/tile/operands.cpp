@@ -4,17 +4,20 @@
 
 namespace hone::tile {
 
-Layout wgmma_operand(std::int64_t rows, std::int64_t k, bool along_k) {
+std::int64_t line_of(ScalarType type) { return 128 / static_cast<std::int64_t>(size_of(type)); }
+
+std::int64_t wgmma_k(ScalarType type) { return line_of(type) / 4; }
+
+Layout wgmma_operand(std::int64_t rows, std::int64_t k, bool along_k, ScalarType type) {
   if (along_k) {
-    // Lines of 64 elements of one row; further k in bands after all rows.
-    return Layout({{{rows, 64}}, {{64, 1}, {k / 64, rows * 64}}}, 128);
+    // Lines of one row; further k in bands after all rows.
+    const std::int64_t line = line_of(type);
+    return Layout({{{rows, line}}, {{line, 1}, {k / line, rows * line}}}, 128);
   }
   return Layout({{{64, 1}, {rows / 64, k * 64}}, {{k, 64}}}, 128);
 }
 
-std::int64_t staged_columns(ScalarType type) {
-  return 128 / static_cast<std::int64_t>(size_of(type));
-}
+std::int64_t staged_columns(ScalarType type) { return line_of(type); }
 
 Layout staged_outputs(std::int64_t columns, ScalarType type) {
   const std::int64_t band = staged_columns(type);
@@ -58,6 +61,8 @@ std::string copy_mistake(const View& view, const SharedTile& tile,
 }
 
 std::string product_mistake(const Fragments& a, const SharedTile& b, int columns) {
+  if (is_fp8(a.type))
+    return fmt::format("'{}' are {}; fragments are f16 or bf16", a.name, to_string(a.type));
   // As of a tile that lies as it should.
   const std::int64_t k = (a.columns + 63) / 64 * 64;
   SharedTile tile{a.name, a.type, wgmma_operand(64, k, true)};
@@ -69,14 +74,16 @@ std::string product_mistake(const Fragments& a, const SharedTile& b, int columns
 }
 
 std::string product_mistake(const SharedTile& a, const SharedTile& b, int columns) {
-  if (a.type != b.type || (a.type != ScalarType::kF16 && a.type != ScalarType::kBf16))
+  const bool fp8 = is_fp8(a.type) && is_fp8(b.type);
+  const bool half = a.type == ScalarType::kF16 || a.type == ScalarType::kBf16;
+  if (!fp8 && (a.type != b.type || !half))
     return fmt::format("wgmma does not multiply {} by {}", to_string(a.type), to_string(b.type));
   if (columns < 8 || columns > 256 || columns % 8 != 0)
     return fmt::format("{} columns; wgmma has 8 to 256 in steps of 8", columns);
   const std::int64_t k = a.layout.extent(1);
-  if (k != b.layout.extent(1) || k % 16 != 0)
-    return fmt::format("{} and {} of k in '{}' and '{}'; both must have a same multiple of 16", k,
-                       b.layout.extent(1), a.name, b.name);
+  if (k != b.layout.extent(1) || k % wgmma_k(a.type) != 0)
+    return fmt::format("{} and {} of k in '{}' and '{}'; both must have a same multiple of {}", k,
+                       b.layout.extent(1), a.name, b.name, wgmma_k(a.type));
   if (b.layout.extent(0) != columns)
     return fmt::format("'{}' has {} columns, the sums have {}", b.name, b.layout.extent(0),
                        columns);
@@ -86,8 +93,11 @@ std::string product_mistake(const SharedTile& a, const SharedTile& b, int column
   for (const SharedTile* tile : {&a, &b}) {
     const std::int64_t rows = tile->layout.extent(0);
     const bool along_k = is_along_k(*tile);
-    if ((along_k ? k : rows) % 64 != 0 || rows % 8 != 0 ||
-        tile->layout != wgmma_operand(rows, k, along_k))
+    if (fp8 && !along_k)
+      return fmt::format("'{}' lies along its rows; wgmma reads 8-bit floats along k only",
+                         tile->name);
+    if ((along_k ? k % line_of(tile->type) : rows % 64) != 0 || rows % 8 != 0 ||
+        tile->layout != wgmma_operand(rows, k, along_k, tile->type))
       return fmt::format("'{}' does not lie as wgmma reads it: {}", tile->name,
                          tile->layout.describe());
   }

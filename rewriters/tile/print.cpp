@@ -341,16 +341,17 @@ class ProgramPrinter {
     code.line(p_.prefix + "wgmma_begin();");
     multiplying_.push_back(multiply.sums);
     code.line("#pragma unroll");
-    code.open(fmt::format("for (int i = 0; i < {}; ++i)", k / 16));
+    const std::int64_t step = wgmma_k(b.type), line = line_of(b.type);
+    code.open(fmt::format("for (int i = 0; i < {}; ++i)", k / step));
     const auto operand = [&](int of, int tile_at, const SharedTile& tile, Ref row) {
       std::string more;
       const std::int64_t by_row = tile.layout.extent(0) > 64 ? tile.layout.offset({64, 0}) : 0;
       if (row != nullptr && !(row->is_constant() && row->constant == 0) && by_row != 0)
         more = index(p_.nodes->scale(p_.nodes->divide(row, p_.nodes->integer(64)), by_row)) + " + ";
-      // 16 of k, in lines of 64 where they run along k.
-      more += k > 64 && is_along_k(tile)
-                  ? fmt::format("i / 4 * {} + i % 4 * 16", tile.layout.offset({0, 64}))
-                  : fmt::format("i * {}", tile.layout.offset({0, 16}));
+      // The k of one wgmma, in lines where they run along k.
+      more += k > line && is_along_k(tile)
+                  ? fmt::format("i / 4 * {} + i % 4 * {}", tile.layout.offset({0, line}), step)
+                  : fmt::format("i * {}", tile.layout.offset({0, step}));
       const std::int64_t leap =
           is_along_k(tile)
               ? 16
@@ -427,11 +428,12 @@ class ProgramPrinter {
   }
 
   void text(const AddRuns& add, Code& code) {
-    runs_ = true;
+    (add.forget ? short_runs_ : runs_) = true;
     const std::string& sums = sums_names_[static_cast<std::size_t>(add.sums)];
-    code.comment("The runs' sums; what rounding takes of them goes to the next run.");
-    code.line(fmt::format("{}add_runs({}, {}, {});", p_.prefix, sums,
-                          sums_names_[static_cast<std::size_t>(add.runs)],
+    code.comment(add.forget ? "The runs' sums, in f32."
+                            : "The runs' sums; what rounding takes of them goes to the next run.");
+    code.line(fmt::format("{}add_{}({}, {}, {});", p_.prefix, add.forget ? "short_runs" : "runs",
+                          sums, sums_names_[static_cast<std::size_t>(add.runs)],
                           values_.print(add.fresh)));
   }
 
@@ -449,6 +451,7 @@ class ProgramPrinter {
     std::string text = helpers_of({.cluster = p_.cluster > 1,
                                    .registers = given,
                                    .runs = runs_,
+                                   .short_runs = short_runs_,
                                    .copies = copies_,
                                    .stores = stores_->tensors(),
                                    .packs = stores_->packs()},
@@ -471,8 +474,9 @@ class ProgramPrinter {
       const SharedTile& a = registers ? b : of.tiles[static_cast<std::size_t>(multiply->a)];
       text += generators::warpgroup_multiply(
           {.n = p_.sums[static_cast<std::size_t>(multiply->sums)].columns,
-           .k = 16,
+           .k = static_cast<int>(wgmma_k(b.type)),
            .kind = generators::kind_of(a.type),
+           .kind_b = generators::kind_of(b.type),
            .a_k_rows = !registers && !is_along_k(a),
            .b_k_rows = !is_along_k(b),
            .a_in_registers = registers,
@@ -493,7 +497,7 @@ class ProgramPrinter {
   std::optional<RowsText> rows_;
   std::optional<StoreText> stores_;
   std::vector<int> multiplying_;  ///< sums of products on their way
-  bool runs_ = false;
+  bool runs_ = false, short_runs_ = false;
   std::set<std::pair<int, int>> copies_;  ///< dimensions, and to how many blocks
 };
 

@@ -318,7 +318,7 @@ class Verifier {
     if (role_->warp_groups > program_.nodes->extent(program_.group) || !rows || rows->low < 0 ||
         rows->high + 64 > a.layout.extent(0))
       refuse(fmt::format("role '{}' multiplies rows that '{}' may not have", role_->name, a.name));
-    started(multiply, {a.type, is_along_k(a) ? 1 : 0, is_along_k(b)});
+    started(multiply, {a.type, b.type, is_along_k(a) ? 1 : 0, is_along_k(b)});
     state(a_ring).multiplied = true;
     underway_.back().rings.insert(a_ring);
   }
@@ -336,11 +336,12 @@ class Verifier {
             product_mistake(a, b, program_.sums[static_cast<std::size_t>(multiply.sums)].columns);
         !why.empty())
       return refuse(why);
-    started(multiply, {a.type, -1, is_along_k(b)});
+    started(multiply, {a.type, b.type, -1, is_along_k(b)});
   }
 
-  /// `kind`: the type, how a and b lie.
-  void started(const Multiply& multiply, const std::tuple<ScalarType, int, bool>& kind) {
+  /// The types of a and b, and how they lie.
+  using Kind = std::tuple<ScalarType, ScalarType, int, bool>;
+  void started(const Multiply& multiply, const Kind& kind) {
     const auto [other, fresh] = products_.try_emplace(multiply.sums, kind);
     if (!fresh && other->second != kind)
       refuse(fmt::format("'{}' are sums of products of two kinds",
@@ -518,6 +519,7 @@ class Verifier {
           fmt::format("'{}' are added to '{}': others of as many columns, and a word on when "
                       "these begin",
                       runs.name, sums.name));
+    if (add.forget) added_.insert(add.runs);
   }
 
   void check(const Store& store) {
@@ -536,6 +538,9 @@ class Verifier {
                             program_.sums[static_cast<std::size_t>(store.runs)].columns !=
                                 program_.sums[static_cast<std::size_t>(store.sums)].columns))
       refuse("sums are stored with runs of other columns");
+    if (added_.contains(store.runs))
+      refuse(fmt::format("sums are stored with '{}', which they have already",
+                         program_.sums[static_cast<std::size_t>(store.runs)].name));
     if (store.contiguous < 1) refuse("a store of no elements");
     check_beside(store);
     if (store.staging >= 0) check_staged(store);
@@ -623,7 +628,8 @@ class Verifier {
   std::set<SymbolId> of_group_;     ///< symbols that differ between its warp groups
   std::set<int> unreleased_;        ///< rings whose last stage is for Drain
   /// Of each sums: the type, how a and b lie (a: -1: in registers).
-  std::map<int, std::tuple<ScalarType, int, bool>> products_;
+  std::set<int> added_;  ///< runs that sums have whole
+  std::map<int, Kind> products_;
   std::map<int, std::set<std::string>> producers_;
   std::set<int> consumers_;
   std::map<int, std::string> staging_users_;

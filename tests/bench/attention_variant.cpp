@@ -192,7 +192,7 @@ int main_of(int count, char** args) {
   }
 
   const GeneratedLaunch& launch = generated->launches.at(0);
-  auto [maps, list] = map_texts(launch, *parse_scalar_type(kind));
+  auto [maps, list] = map_texts(launch, [&](const auto&) { return *parse_scalar_type(kind); });
   for (const std::string& arg : launch.args) list += (list.empty() ? "" : ", ") + arg;
   const std::string launches = fmt::format("{}<<<{}, {}, {}>>>({});", launch.kernel, launch.grid[0],
                                            launch.block[0], launch.shared_bytes, list);

@@ -2,7 +2,8 @@
 //
 //   contract_variant 4096 4096 4096 f32 NN tf32x3 pipe=fma bm=128 > v.cu   (the rest: the start)
 //   contract_variant 4096 4096 4096 bf16 NN reassociate start=2 > v.cu     (the third first guess)
-//   nvcc -std=c++20 -O3 -gencode=arch=compute_90a,code=sm_90a v.cu -o v && ./v
+//   contract_variant 4096 4096 4096 e4m3xe5m2 NT reduced > v.cu            (8-bit floats: C is
+//   bf16) nvcc -std=c++20 -O3 -gencode=arch=compute_90a,code=sm_90a v.cu -o v && ./v
 //
 // Says on stderr what ptxas says of its registers.
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ __global__ void fill(T* to, long long count, unsigned seed) {
 
 int main() {
   const long long m = $m, n = $n, k = $k;
-  $in *A, *B; $out* C; float* partial;
+  $in* A; $of_b* B; $out* C; float* partial;
   cudaMalloc(&A, m * k * sizeof *A); cudaMalloc(&B, k * n * sizeof *B); cudaMalloc(&C, m * n * sizeof *C);
   cudaMalloc(&partial, $scratch + 16);
   fill<<<1024, 256>>>(A, m * k, 1); fill<<<1024, 256>>>(B, k * n, 2);
@@ -47,7 +48,7 @@ int main() {
   $attributes
   once();
   if (auto e = cudaDeviceSynchronize()) { printf("%s\n", cudaGetErrorString(e)); return 1; }
-  std::vector<$in> a(m * k), b(k * n); std::vector<$out> c(m * n);
+  std::vector<$in> a(m * k); std::vector<$of_b> b(k * n); std::vector<$out> c(m * n);
   cudaMemcpy(a.data(), A, m * k * sizeof *A, cudaMemcpyDeviceToHost);
   cudaMemcpy(b.data(), B, k * n * sizeof *B, cudaMemcpyDeviceToHost);
   cudaMemcpy(c.data(), C, m * n * sizeof *C, cudaMemcpyDeviceToHost);
@@ -80,22 +81,33 @@ int main() {
 
 int main_of(int count, char** args) {
   if (count < 7) {
-    std::fputs("contract_variant M N K f32|f16|bf16|f64 NN|NT|TN|TT MATH [parameter=value …]\n",
-               stderr);
+    std::fputs(
+        "contract_variant M N K f32|f16|bf16|f64|e4m3[xe5m2] NN|NT|TN|TT MATH [parameter=value "
+        "…]\n",
+        stderr);
     return 2;
   }
   const std::int64_t m = std::atoll(args[1]), n = std::atoll(args[2]), k = std::atoll(args[3]);
-  const ScalarType type = *parse_scalar_type(args[4]);
+  const std::string types = args[4];
+  const auto first = parse_scalar_type(types.substr(0, types.find('x')));
+  const auto second = parse_scalar_type(types.substr(types.find('x') + 1));
+  if (!first || !second) return std::fputs("no such type\n", stderr), 2;
+  const ScalarType type = *first, b_type = *second;
+  const ScalarType out = is_fp8(type) ? ScalarType::kBf16 : type;
   const bool a_transposed = args[5][0] == 'T', b_transposed = args[5][1] == 'T';
   NestCase nest;
   auto& nodes = nest.nodes;
   nest.task.math = *parse_math_level(args[6]);
   const auto i = nodes.new_symbol("i", m), j = nodes.new_symbol("j", n),
              l = nodes.new_symbol("l", k);
-  for (const auto& [name, elements] : {std::pair("A", m * k), {"B", k * n}, {"C", m * n}}) {
+  for (const auto& [name, of, elements] :
+       {std::tuple("A", type, m * k), {"B", b_type, k * n}, {"C", out, m * n}}) {
     nest.concrete.buffers.push_back(
-        {name, type, {elements}, *name == 'C' ? Role::kOut : Role::kIn, {}});
+        {name, of, {elements}, *name == 'C' ? Role::kOut : Role::kIn, {}});
   }
+  const auto type_of = [&](const std::string& buffer) {
+    return buffer == "A" ? type : buffer == "B" ? b_type : out;
+  };
   const auto at = [&](lift::SymbolId row, std::int64_t rows, lift::SymbolId column,
                       std::int64_t columns, bool transposed) {
     return transposed ? nodes.add(nodes.scale(nodes.index(column), rows), nodes.index(row))
@@ -103,13 +115,13 @@ int main_of(int count, char** args) {
   };
   const ScalarType sum = type == ScalarType::kF64 ? type : ScalarType::kF32;
   const Ref a = nodes.cast(nodes.load("A", type, at(i, m, l, k, a_transposed)), sum);
-  const Ref b = nodes.cast(nodes.load("B", type, at(l, k, j, n, b_transposed)), sum);
+  const Ref b = nodes.cast(nodes.load("B", b_type, at(l, k, j, n, b_transposed)), sum);
   nest.nest.buffer = "C";
-  nest.nest.type = type;
+  nest.nest.type = out;
   nest.nest.dims = {i, j};
   nest.nest.element = at(i, m, j, n, false);
   nest.nest.guard = nodes.boolean(true);
-  nest.nest.value = nodes.cast(nodes.reduce("+", {l}, nodes.op("*", sum, {a, b})), type);
+  nest.nest.value = nodes.cast(nodes.reduce("+", {l}, nodes.op("*", sum, {a, b})), out);
   nest.nest.covers = true;
 
   const auto generator = make_contract();
@@ -141,7 +153,7 @@ int main_of(int count, char** args) {
   std::string launches, attributes, maps;
   for (const GeneratedLaunch& launch : generated->launches) {
     const auto grid = launch.grid;
-    auto [encoded, list] = map_texts(launch, type);
+    auto [encoded, list] = map_texts(launch, type_of);
     maps += encoded;
     for (const std::string& arg : launch.args)
       list += (list.empty() ? "" : ", ") + (arg == "g_partial" ? "partial" : arg);
@@ -165,7 +177,8 @@ int main_of(int count, char** args) {
            {"$n", fmt::format("{}", n)},
            {"$k", fmt::format("{}", k)},
            {"$in", std::string(cuda_name(type))},
-           {"$out", std::string(cuda_name(type))},
+           {"$of_b", std::string(cuda_name(b_type))},
+           {"$out", std::string(cuda_name(out))},
            {"$scratch", fmt::format("{}LL", scratch)},
            {"$launches", launches},
            {"$attributes", attributes},

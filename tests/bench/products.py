@@ -2,11 +2,15 @@
 """What the first guesses of generate-contract reach on a GPU, without a search, beside PyTorch's products (cuBLAS).
 
     tests/bench/products.py [--variant build/release/bin/contract_variant] [--type bf16] [--layout NN] [--starts 6]
-                            [--arch 90a] MxNxK...
+                            [--math reassociate] [--arch 90a] MxNxK...
 
 Each guess is compiled by nvcc and timed alone, ten launches in a CUDA graph, the best of six rounds; so is torch.mm, in the same
 run. Operands stay in the L2 where they fit. A row: cuBLAS [us], the best guess [us], cuBLAS over it, the root mean square of its
 errors over that of the products, and all guesses. PyTorch does f32 without TF32; what hone may do --math says.
+
+8-bit floats (--type e4m3, e5m2xe4m3, e4m3xe5m2; --layout NT) give bf16. Beside them is torch._scaled_mm, which is cuBLASLt, with
+scales of 1 and use_fast_accum as --math says: at `reassociate` off, as hone adds up runs of 128 products in f32 then; at
+`reduced` on, as some of hone's guesses add all in the tensor cores. `--starts 16` has the guesses of both levels at `reduced`.
 """
 import argparse
 import concurrent.futures
@@ -49,7 +53,9 @@ def timed(program):
 def cublas_us(options, shape):
     import torch
     rows, columns, depth = map(int, shape.split("x"))
-    kind = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}[options.type]
+    kind = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}.get(options.type)
+    if kind is None:
+        return us_of(scaled_product(options, rows, columns, depth))
     torch.backends.cuda.matmul.allow_tf32 = False
     a = torch.rand(depth, rows, device="cuda", dtype=kind).t() if options.layout[0] == "T" else torch.rand(
         rows, depth, device="cuda", dtype=kind)
@@ -57,12 +63,31 @@ def cublas_us(options, shape):
         depth, columns, device="cuda", dtype=kind)
     a, b = a * 2 - 1, b * 2 - 1
     out = torch.empty(rows, columns, device="cuda", dtype=kind)
-    torch.mm(a, b, out=out)
+    return us_of(lambda: torch.mm(a, b, out=out))
+
+
+def scaled_product(options, rows, columns, depth):
+    """torch._scaled_mm of 8-bit floats, both with k along the rows, as a call."""
+    import torch
+    kinds = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
+    types = (options.type.split("x") * 2)[:2]
+    a = (torch.rand(rows, depth, device="cuda") * 2 - 1).to(kinds[types[0]])
+    b = (torch.rand(columns, depth, device="cuda") * 2 - 1).to(kinds[types[1]])
+    one = torch.ones((), device="cuda")
+    out = torch.empty(rows, columns, device="cuda", dtype=torch.bfloat16)
+    return lambda: torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16,
+                                    use_fast_accum=options.math == "reduced", out=out)
+
+
+def us_of(run):
+    """One run [us]: ten in a CUDA graph, the best of six rounds."""
+    import torch
+    run()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for _ in range(10):
-            torch.mm(a, b, out=out)
+            run()
     best = float("inf")
     for _ in range(6):
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -78,12 +103,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("shapes", nargs="+", metavar="MxNxK")
     parser.add_argument("--variant", default="build/release/bin/contract_variant")
-    parser.add_argument("--type", default="bf16", choices=("bf16", "f16", "f32"))
+    parser.add_argument("--type", default="bf16", choices=("bf16", "f16", "f32", "e4m3", "e4m3xe5m2", "e5m2xe4m3"))
     parser.add_argument("--layout", default="NN", choices=("NN", "NT", "TN", "TT"))
     parser.add_argument("--math", default="reassociate")
     parser.add_argument("--starts", type=int, default=6, help="first guesses of each shape")
     parser.add_argument("--arch", default="90a")
     options = parser.parse_args()
+    if options.type.startswith("e") and options.layout != "NT":
+        parser.error("cuBLASLt multiplies 8-bit floats with --layout NT only")
     options.variant = str(pathlib.Path(options.variant).resolve())
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,13 @@
 namespace hone::generators {
 
 /// Of a launch's tensor maps: what encodes them in main(), and their names as arguments, "a, b".
+/// `type_of` says what a buffer holds.
 struct MapTexts {
   std::string encoded, arguments;
 };
 
-inline MapTexts map_texts(const GeneratedLaunch& launch, ScalarType type) {
+inline MapTexts map_texts(const GeneratedLaunch& launch,
+                          const std::function<ScalarType(const std::string&)>& type_of) {
   const auto texts = [](const std::vector<std::int64_t>& numbers) {
     std::vector<std::string> out;
     for (const std::int64_t value : numbers) out.push_back(std::to_string(value));
@@ -25,9 +28,9 @@ inline MapTexts map_texts(const GeneratedLaunch& launch, ScalarType type) {
   MapTexts result;
   for (const GeneratedTensorMap& map : launch.tensor_maps) {
     const std::string name = fmt::format("map_{}", map.buffer);
-    result.encoded +=
-        exporting::tensor_map_text(name, map.buffer, type, map.map.swizzle, texts(map.map.shape),
-                                   texts(map.map.strides), texts(map.map.box));
+    result.encoded += exporting::tensor_map_text(name, map.buffer, type_of(map.buffer),
+                                                 map.map.swizzle, texts(map.map.shape),
+                                                 texts(map.map.strides), texts(map.map.box));
     result.arguments += (result.arguments.empty() ? "" : ", ") + name;
   }
   return result;

@@ -87,6 +87,13 @@ Values matmul_transposed_b(const Bindings& sizes, const Values& in) {
   return {{"output", multiply(in.at("input"), transposed(in.at("weight"), n, k), m, n, k)}};
 }
 
+Values matmul_fp8_e4m3(const Bindings& sizes, const Values& in) {
+  const Index m = size(sizes, "M"), n = size(sizes, "N"), k = size(sizes, "K");
+  Vector c = multiply(in.at("A"), transposed(in.at("B"), n, k), m, n, k);
+  for (double& value : c) value *= in.at("scale_a")[0] * in.at("scale_b")[0];
+  return {{"C", c}};
+}
+
 Values batched_matmul(const Bindings& sizes, const Values& in) {
   const Index m = size(sizes, "M"), n = size(sizes, "N"), k = size(sizes, "K");
   Vector c;
@@ -247,6 +254,7 @@ constexpr std::pair<std::string_view, ReferenceFunction> kReferences[] = {
     {"gelu", gelu},
     {"matmul", matmul},
     {"matmul_transposed_b", matmul_transposed_b},
+    {"matmul_fp8_e4m3", matmul_fp8_e4m3},
     {"batched_matmul", batched_matmul},
     {"matvec", matvec},
     {"softmax", softmax},

@@ -13,6 +13,7 @@
 #include "evaluator/compile/compile.h"
 #include "evaluator/device/emulator/emulator.h"
 #include "evaluator/fill/fill.h"
+#include "evaluator/fill/formula_cpu.h"
 #include "evaluator/runner/emulated_program.h"
 #include "tests/e2e/baselines_reference.h"
 
@@ -35,6 +36,10 @@ std::vector<double> to_doubles(const std::vector<std::uint8_t>& bytes, ScalarTyp
       std::int32_t value = 0;
       std::memcpy(&value, &bytes[i * sizeof value], sizeof value);
       values[i] = value;
+    } else if (is_narrow_float(type)) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &bytes[i * size_of(type)], size_of(type));
+      values[i] = hone_decode(static_cast<int>(type), bits);
     } else {
       ADD_FAILURE() << "no baseline has buffers of type " << to_string(type);
     }

@@ -42,7 +42,7 @@ FLUSH_BYTES = 256 << 20
 FLUSHES = 6  # about half a millisecond: longer than Python needs to queue a launch
 TYPES = {
     "f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
-    "i32": torch.int32, "i64": torch.int64, "i8": torch.int8, "u8": torch.uint8,
+    "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2, "i32": torch.int32, "i64": torch.int64, "i8": torch.int8, "u8": torch.uint8,
     "u32": torch.uint32, "u64": torch.uint64, "bool": torch.bool,
 }  # fmt: skip
 

@@ -130,6 +130,8 @@ std::optional<ScalarType> scalar_of(const Type& type) {
   if (type.kind == Type::Kind::kVector && type.element != nullptr) return scalar_of(*type.element);
   if (type.name == "__half" || type.name == "half") return ScalarType::kF16;
   if (type.name == "__nv_bfloat16") return ScalarType::kBf16;
+  if (type.name == "__nv_fp8_e4m3") return ScalarType::kE4m3;
+  if (type.name == "__nv_fp8_e5m2") return ScalarType::kE5m2;
   if (type.name == "__half2") return ScalarType::kF16;
   if (type.name == "__nv_bfloat162") return ScalarType::kBf16;
   if (type.kind == Type::Kind::kBool) return ScalarType::kBool;

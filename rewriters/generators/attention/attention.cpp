@@ -63,9 +63,7 @@ class AttentionGenerator : public Generator {
     for (const std::string& input : a.inputs) {
       if (const ConcreteBuffer* buffer = goal.buffer(input)) types.push_back(buffer->type);
     }
-    const auto has = [&](ScalarType type) { return std::ranges::find(types, type) != types.end(); };
-    if (has(ScalarType::kF16)) generated->includes.emplace_back("cuda_fp16.h");
-    if (has(ScalarType::kBf16)) generated->includes.emplace_back("cuda_bf16.h");
+    std::ranges::copy(headers_for(types), std::back_inserter(generated->includes));
     return generated;
   }
 };

@@ -79,9 +79,7 @@ std::string Emitter::copy(Which which) const {
                  {"comma_inside", inside.empty() ? "" : ", " + inside},
                  {"if_inside", inside.empty() ? "" : "if (" + inside + ") "},
                  {"piece", std::to_string(tile.piece)},
-                 {"zero", tile.type == ScalarType::kF16    ? "__float2half(0.0f)"
-                          : tile.type == ScalarType::kBf16 ? "__float2bfloat16(0.0f)"
-                                                           : "0.0f"}};
+                 {"zero", from_float(tile.type, "0.0f")}};
   holes["to"] = filled("$type* const to = $shared;", holes);
   const std::string frame = R"($before
 const auto copy_$name = [&]($stage) {
@@ -130,9 +128,7 @@ $unroll
     holes["pack"] = fmt::format("{}pack<{}, {}>", prefix, type_name(loaded), tile.piece);
     holes["from"] = fmt::format("{}[{}]", parameter_name(operand.value->op),
                                 print.print_index(operand.value->args[0]));
-    print.known[operand.value] = loaded == ScalarType::kF16    ? "__half2float(got.at[j])"
-                                 : loaded == ScalarType::kBf16 ? "__bfloat162float(got.at[j])"
-                                                               : "got.at[j]";
+    print.known[operand.value] = in_compute_type(loaded, "got.at[j]");
     holes["value"] = loaded == tile.type ? "got.at[j]" : stored(print, tile.type, operand.value);
     holes["each"] =
         tile.along_rows ? place("(row + j)", column) : place("row", "(" + column + " + j)");

@@ -27,7 +27,8 @@ class Contract : public Generator {
     offer.parameters = space_of(*contraction, goal);
     offer.starts = first_guesses(*contraction, goal, offer.parameters);
     offer.math_parameter = 0;
-    for (const Pipe pipe : pipes_for(*contraction, goal)) offer.maths.push_back(math_of(pipe));
+    for (const Pipe pipe : pipes_for(*contraction, goal))
+      offer.maths.push_back(math_of(*contraction, pipe));
     offer.description = fmt::format("product of {}", contraction->describe());
     return offer;
   }
@@ -38,7 +39,7 @@ class Contract : public Generator {
     if (!contraction) return std::unexpected(contraction.error());
     const auto schedule = schedule_of(*contraction, goal, step);
     if (!schedule) return std::unexpected(schedule.error());
-    if (schedule->pipe == Pipe::kWgmmaBulk)
+    if (is_bulk(schedule->pipe))
       return with_includes(goal, *contraction, {},
                            generate_bulk(*contraction, *schedule, goal, prefix));
     const Emitter emit(*contraction, *schedule, goal, prefix);
@@ -70,7 +71,7 @@ class Contract : public Generator {
   }
 
  private:
-  /// The headers of half types, where buffers or `types` have them.
+  /// The headers of narrow types, where buffers or `types` have them.
   static Result<Generated> with_includes(const Goal& goal, const Contraction& c,
                                          std::vector<ScalarType> types,
                                          Result<Generated> generated) {
@@ -79,9 +80,7 @@ class Contract : public Generator {
     for (const ConcreteBuffer& buffer : goal.concrete->buffers) {
       if (std::ranges::find(c.inputs, buffer.name) != c.inputs.end()) types.push_back(buffer.type);
     }
-    const auto has = [&](ScalarType type) { return std::ranges::find(types, type) != types.end(); };
-    if (has(ScalarType::kF16)) generated->includes.emplace_back("cuda_fp16.h");
-    if (has(ScalarType::kBf16)) generated->includes.emplace_back("cuda_bf16.h");
+    std::ranges::copy(headers_for(types), std::back_inserter(generated->includes));
     return generated;
   }
 };

@@ -266,14 +266,10 @@ const auto copy_$letter = [&](int stage, int tile) {
   }
 
   const ScalarType loaded = operand.value->type;
-  holes["zero"] = tile.type == ScalarType::kF16    ? "__float2half(0.0f)"
-                  : tile.type == ScalarType::kBf16 ? "__float2bfloat16(0.0f)"
-                                                   : literal(0, tile.type);
+  holes["zero"] = from_float(tile.type, literal(0, tile.type));
   std::string value;
   if (tile.vector) {
-    print.known[operand.value] = loaded == ScalarType::kF16    ? "__half2float(got.at[j])"
-                                 : loaded == ScalarType::kBf16 ? "__bfloat162float(got.at[j])"
-                                                               : "got.at[j]";
+    print.known[operand.value] = in_compute_type(loaded, "got.at[j]");
     value = loaded == tile.type ? "got.at[j]" : stored(print, tile.type, operand.value);
     if (by_element) {
       // The mask of each element: its own index.
@@ -312,10 +308,7 @@ for (int j = 0; j < $piece; ++j) staged_$letter[i][j] = $value;
                             holes);
   } else {
     if (value.empty()) {
-      print.known[operand.value] =
-          loaded == ScalarType::kF16    ? fmt::format("__half2float(*({}))", paths.from)
-          : loaded == ScalarType::kBf16 ? fmt::format("__bfloat162float(*({}))", paths.from)
-                                        : fmt::format("*({})", paths.from);
+      print.known[operand.value] = in_compute_type(loaded, fmt::format("*({})", paths.from));
       value = loaded == tile.type ? fmt::format("*({})", paths.from)
                                   : stored(print, tile.type, operand.value);
     }

@@ -17,8 +17,6 @@ using lift::Node;
 using lift::Nodes;
 using lift::Term;
 
-constexpr int kTileK = 64;  // 128 bytes, as wide as a swizzle
-
 /// Of an operand: how far its neighbours are along batch, rows and k [elements].
 struct Strides {
   std::int64_t batch = 0, outer = 0, k = 0;
@@ -47,12 +45,13 @@ std::optional<Strides> strides_of(const Contraction& c, const Operand& operand) 
   return strides;
 }
 
-/// The operand for bulk copies of `rows` x kTileK; empty: it cannot be.
+/// The operand for bulk copies of `rows` x a line of k; empty: it cannot be.
 std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, int rows) {
   const auto strides = strides_of(c, operand);
   if (!strides) return std::nullopt;
   const bool along_k = strides->k == 1;
-  if (!along_k && strides->outer != 1) return std::nullopt;
+  if (!along_k && (strides->outer != 1 || is_fp8(operand.type))) return std::nullopt;
+  const std::int64_t tile_k = tile::line_of(operand.type);
   const bool is_a = operand.outer == c.m;
   tile::View view{.name = is_a ? "map_a" : "map_b",
                   .buffer = operand.value->op,
@@ -62,7 +61,7 @@ std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, 
   view.shape = along_k ? std::vector{outer_size, c.k_size} : std::vector{c.k_size, outer_size};
   view.strides = {along_k ? strides->outer : strides->k};
   view.box =
-      along_k ? std::vector<std::int64_t>{rows, kTileK} : std::vector<std::int64_t>{kTileK, 64};
+      along_k ? std::vector<std::int64_t>{rows, tile_k} : std::vector<std::int64_t>{tile_k, 64};
   if (strides->batch != 0) {
     view.shape.insert(view.shape.begin(), c.batch_size);
     view.strides.insert(view.strides.begin(), strides->batch);
@@ -139,14 +138,14 @@ struct Place {
 class BulkBuilder {
  public:
   BulkBuilder(const Contraction& c, const Schedule& s, const Goal& goal, const std::string& prefix)
-      : c_(c), s_(s), goal_(goal), nodes_(*c.nodes) {
+      : c_(c), s_(s), goal_(goal), nodes_(*c.nodes), tile_k_(tile::line_of(c.a.type)) {
     // A cluster's blocks have neighbouring rows of tiles: one tile here.
     tiles_m_ = ceil_divide(c.m_size, s.bm * s.cluster);
     tiles_n_ = ceil_divide(c.n_size, s.bn);
     of_slice_ = tiles_m_ * tiles_n_ * c.batch_size;
     tiles_ = of_slice_ * s.split_k;
-    k_each_ =
-        s.split_k == 1 ? c.k_size : ceil_divide(ceil_divide(c.k_size, kTileK), s.split_k) * kTileK;
+    k_each_ = s.split_k == 1 ? c.k_size
+                             : ceil_divide(ceil_divide(c.k_size, tile_k_), s.split_k) * tile_k_;
     program_.kernel = prefix + "contract";
     program_.prefix = prefix;
     program_.nodes = &nodes_;
@@ -156,7 +155,7 @@ class BulkBuilder {
     program_.comment = fmt::format(
         "{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. A thread "
         "copies tiles there, {} of 128 threads multiply them; each block does every {}th tile.{}",
-        c.describe(), s.bm, s.bn, kTileK, s.stages,
+        c.describe(), s.bm, s.bn, tile_k_, s.stages,
         s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64), program_.grid / s.cluster,
         (s.cluster == 1 ? "" : fmt::format(" {} blocks share their tiles of B.", s.cluster)) +
             (s.split_k == 1
@@ -169,10 +168,11 @@ class BulkBuilder {
     program_.group = nodes_.new_symbol("group", s_.bm / 64);
     program_.views = {*view_of(c_, c_.a, s_.bm), *view_of(c_, c_.b, s_.bn / s_.cluster)};
     program_.sums = {{"sums", s_.bn}};
-    if (in_runs()) program_.sums.push_back({"runs", s_.bn});
+    if (in_runs() || in_short_runs()) program_.sums.push_back({"runs", s_.bn});
     const auto tile_of = [&](const char* name, const Operand& operand, int rows) {
-      return tile::SharedTile{name, operand.type,
-                              tile::wgmma_operand(rows, kTileK, strides_of(c_, operand)->k == 1)};
+      return tile::SharedTile{
+          name, operand.type,
+          tile::wgmma_operand(rows, tile_k_, strides_of(c_, operand)->k == 1, operand.type)};
     };
     program_.rings = {
         {"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm), tile_of("tile_b", c_.b, s_.bn)}}};
@@ -296,7 +296,7 @@ class BulkBuilder {
                        number(program_.grid / s_.cluster), std::move(body), ""}};
   }
   tile::Loop over_k(SymbolId k, tile::Body body) {
-    return {k, number(0), number(k_each_), number(kTileK), std::move(body), ""};
+    return {k, number(0), number(k_each_), number(tile_k_), std::move(body), ""};
   }
 
   /// Boxes of one operand at (batch, first, k).
@@ -347,6 +347,15 @@ class BulkBuilder {
     const Ref fresh = nodes_.is_zero(at(k));
     if (in_runs()) {
       body.push_back(over_runs(k, of_group));
+    } else if (in_short_runs()) {
+      tile::Loop loop = over_k(k, {{tile::Wait{0}},
+                                   {tile::Multiply{1, 0, 0, 1, of_group, nodes_.boolean(true)}},
+                                   {tile::Await{0}},
+                                   {tile::Release{0}},
+                                   {tile::AddRuns{0, 1, fresh, true}}});
+      loop.comment = fmt::format(
+          "The tensor cores' sums have 13 places: those of {} terms are added up in f32.", tile_k_);
+      body.push_back({std::move(loop)});
     } else {
       body.push_back({over_k(k, {{tile::Wait{0}},
                                  {tile::Multiply{0, 0, 0, 1, of_group, fresh}},
@@ -359,14 +368,14 @@ class BulkBuilder {
 
   /// Runs of a few tiles of k, each of which ends before its sums are added up.
   tile::Operation over_runs(SymbolId k, Ref of_group) {
-    const std::int64_t length = std::min<std::int64_t>(tiles_of_run(s_) * kTileK, k_each_);
+    const std::int64_t length = std::min<std::int64_t>(tiles_of_run(s_) * tile_k_, k_each_);
     const SymbolId run = nodes_.new_symbol("run", k_each_);
     Ref end = nodes_.add(at(run), number(length));
     if (k_each_ % length != 0) end = nodes_.op("min", ScalarType::kI64, {end, number(k_each_)});
     tile::Loop of_run{k,
                       at(run),
                       end,
-                      number(kTileK),
+                      number(tile_k_),
                       {{tile::Wait{0}},
                        {tile::Multiply{1, 0, 0, 1, of_group, nodes_.is_zero(at(k))}},
                        {tile::Advance{0, nodes_.is_zero(nodes_.subtract(at(k), at(run)))}}},
@@ -380,6 +389,7 @@ class BulkBuilder {
         fmt::format("Terms are added in f32 in runs of {}.", length)}};
   }
   [[nodiscard]] bool in_runs() const { return adds_in_runs(c_, s_.pipe); }
+  [[nodiscard]] bool in_short_runs() const { return adds_in_short_runs(c_, s_.pipe); }
 
   [[nodiscard]] tile::Store store_at(const Place& where, Ref of_group) {
     return {.sums = 0,
@@ -433,6 +443,7 @@ class BulkBuilder {
   const Schedule& s_;
   const Goal& goal_;
   Nodes& nodes_;
+  const std::int64_t tile_k_;  ///< 128 bytes, as wide as a swizzle
   std::int64_t tiles_m_ = 0, tiles_n_ = 0, tiles_ = 0;
   std::int64_t of_slice_ = 0;  ///< tiles
   std::int64_t k_each_ = 0;    ///< of each tile
@@ -443,8 +454,10 @@ class BulkBuilder {
 
 bool has_bulk_operands(const Contraction& c) {
   const bool half = c.a.type == ScalarType::kF16 || c.a.type == ScalarType::kBf16;
-  return half && c.a.type == c.b.type && (c.total_type == ScalarType::kF32 || c.narrow_terms) &&
-         view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
+  const bool fp8 = is_fp8(c.a.type) && is_fp8(c.b.type) && c.total_type == ScalarType::kF32;
+  const bool same_half =
+      half && c.a.type == c.b.type && (c.total_type == ScalarType::kF32 || c.narrow_terms);
+  return (fp8 || same_half) && view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
 }
 
 double bulk_rate(const Contraction& c, const Operand& operand) {

@@ -1,4 +1,5 @@
-// Tensor cores through mma.sync: m16n8k16 of f16 and bf16, m16n8k8 of tf32 once or three times.
+// Tensor cores through mma.sync: m16n8k16 of f16 and bf16, m16n8k32 of 8-bit floats, m16n8k8 of
+// tf32 once or three times.
 #include <fmt/format.h>
 
 #include "rewriters/generators/contract/emit.h"
@@ -151,7 +152,7 @@ constexpr const char* kMmaFold = R"(if ((tile + 1) % $tiles_of_run == 0) {
 
 /// How lanes find what they read of A: 16 rows by one step of k.
 std::string read_a(const Emitter& emit, bool narrow) {
-  const int half = narrow ? 4 : 8;
+  const int half = 16 / static_cast<int>(size_of(emit.a.type));
   if (narrow && emit.a.k_rows) {
     return fmt::format(
         "#pragma unroll\n"
@@ -177,7 +178,7 @@ std::string read_a(const Emitter& emit, bool narrow) {
 
 /// Of B: one step of k by two times 8 columns.
 std::string read_b(const Emitter& emit, bool narrow) {
-  const int half = narrow ? 4 : 8;
+  const int half = 16 / static_cast<int>(size_of(emit.b.type));
   if (narrow && emit.b.k_rows) {
     return fmt::format(
         "#pragma unroll\n"
@@ -225,23 +226,30 @@ std::string mma_kernel(const Emitter& emit) {
   holes["read_a"] = read_a(emit, narrow);
   holes["read_b"] = read_b(emit, narrow);
   const bool runs = emit.in_runs();
+  const bool short_runs = adds_in_short_runs(emit.c, s.pipe);
+  const int step = 32 / static_cast<int>(size_of(emit.a.type));  // of k
+  if (short_runs) holes["added"] = "parts";
   holes["parts"] = runs ? "runs" : "parts";
   holes["runs"] = runs ? "float runs[kBlocksM][kBlocksN][4] = {};  // of this run of terms" : "";
   holes["in_runs"] = emit.about_runs();
-  holes["before"] =
-      thrice && !runs ? "float parts[kBlocksM][kBlocksN][4] = {};  // of this tile" : "";
+  holes["before"] = (thrice && !runs) || short_runs
+                        ? "float parts[kBlocksM][kBlocksN][4] = {};  // of this tile"
+                        : "";
   holes["after"] =
       runs     ? filled(kMmaFold, holes)
       : thrice ? "// Rounded to nearest, which the tensor cores do not.\n" + std::string(kAddParts)
-               : "";
+      : short_runs
+          ? "// In f32: the tensor cores' own sums have 13 places.\n" + std::string(kAddParts)
+          : "";
   holes["multiply"] = filled(thrice   ? kMultiplyThrice
                              : narrow ? std::string(kRoundFirst) + kMultiplyOnce
                                       : kMultiplyOnce,
                              holes);
   holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
   std::string functions = matrix_loads(emit.prefix, SharedPlace::kPointer, !narrow) +
-                          warp_multiply({.k = narrow ? 8 : 16,
+                          warp_multiply({.k = step,
                                          .kind = narrow ? "tf32" : kind_of(emit.a.type),
+                                         .kind_b = narrow ? "tf32" : kind_of(emit.b.type),
                                          .b_in_array = true},
                                         emit.prefix);
   if (narrow) functions += tf32_roundings(emit.prefix, thrice);
@@ -250,7 +258,7 @@ std::string mma_kernel(const Emitter& emit) {
                                                                      {"kWarpsN", s.bn / s.wn},
                                                                      {"kBlocksM", s.wm / 16},
                                                                      {"kBlocksN", s.wn / 8},
-                                                                     {"kStep", narrow ? 8 : 16}});
+                                                                     {"kStep", step}});
 }
 
 }  // namespace hone::generators::contract

@@ -15,16 +15,18 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr Pipe kPipes[] = {Pipe::kFma,         Pipe::kFmaRuns,  Pipe::kWgmma, Pipe::kMma,
-                           Pipe::kWgmmaTf32x3, Pipe::kTf32x3,   Pipe::kTf32,  Pipe::kBf16,
-                           Pipe::kWgmmaBf16,   Pipe::kWgmmaBulk};
+constexpr Pipe kPipes[] = {Pipe::kFma,         Pipe::kFmaRuns,   Pipe::kWgmma,    Pipe::kMma,
+                           Pipe::kWgmmaTf32x3, Pipe::kTf32x3,    Pipe::kTf32,     Pipe::kBf16,
+                           Pipe::kWgmmaBf16,   Pipe::kWgmmaBulk, Pipe::kWgmmaFast};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
 bool is_wgmma(Pipe pipe) {
-  return pipe == Pipe::kWgmma || pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaBf16 ||
+  return pipe == Pipe::kWgmma || is_bulk(pipe) || pipe == Pipe::kWgmmaBf16 ||
          pipe == Pipe::kWgmmaTf32x3;
 }
+
+bool has_fp8(const Contraction& c) { return is_fp8(c.a.type) && is_fp8(c.b.type); }
 
 int power_below(std::int64_t value) {
   int power = 1;
@@ -70,6 +72,7 @@ void repair_mma(Schedule& s, const Contraction& c) {
   s.bn = std::max(s.bn, 16);
   const bool narrow = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3;
   s.bk = narrow ? std::clamp(s.bk, 16, 32) : std::clamp(s.bk, 32, 64);
+  if (s.pipe == Pipe::kMma && has_fp8(c)) s.bk *= 2;
   s.wm = std::min({s.wm, s.bm, 64});
   s.wn = std::min({s.wn, s.bn, 64});
   // Three products keep two sums and both halves of the operands: 64 x 32 at most.
@@ -113,11 +116,12 @@ void repair_wgmma(Schedule& s, const Contraction& c) {
 }
 
 void repair_wgmma_bulk(Schedule& s, const Contraction& c) {
-  s.bk = 64;
+  s.bk = has_fp8(c) ? 128 : 64;
   s.bm = std::clamp(s.bm, 64, 256);
   // 64 rows for each warp group, and its sums in what registers there are.
-  if (adds_in_runs(c, s.pipe)) s.bm = std::min(s.bm, 128);  // two sets of sums
-  s.bn = std::clamp(s.bn, 64, s.bm == 256 || adds_in_runs(c, s.pipe) ? 128 : 256);
+  const bool two_sets = words_of_sum(c, s.pipe) == 2;
+  if (two_sets) s.bm = std::min(s.bm, 128);
+  s.bn = std::clamp(s.bn, 64, s.bm == 256 || two_sets ? 128 : 256);
   s.wm = 64;
   s.wn = s.bn;
   s.tail = 1;
@@ -147,6 +151,7 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
       repair_wgmma(s, c);
       break;
     case Pipe::kWgmmaBulk:
+    case Pipe::kWgmmaFast:
       repair_wgmma_bulk(s, c);
       break;
     case Pipe::kWgmmaTf32x3:
@@ -155,13 +160,13 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
     default:
       repair_mma(s, c);
   }
-  if (s.pipe != Pipe::kWgmmaBulk) s.cluster = 1;
+  if (!is_bulk(s.pipe)) s.cluster = 1;
   // Slices of a tile at least, and their sums in what any device has to spare.
   const double sums = static_cast<double>(c.batch_size) * c.m_size * c.n_size *
                       static_cast<double>(size_of(c.total_type));
   if (s.split_k > 1 || c.k_size / s.tail < s.bk) s.tail = 1;
   while (s.split_k > 1 && (c.k_size / s.split_k < s.bk || sums * s.split_k > 512e6)) s.split_k /= 2;
-  const int fewest = is_wgmma(s.pipe) && s.pipe != Pipe::kWgmmaBulk ? 3 : 2;
+  const int fewest = is_wgmma(s.pipe) && !is_bulk(s.pipe) ? 3 : 2;
   while (s.stages > fewest && shared_bytes(c, s) > most_shared) --s.stages;
   while (is_fma(s.pipe) && s.bk > 8 && shared_bytes(c, s) > most_shared) s.bk /= 2;
 }
@@ -169,13 +174,13 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
 }  // namespace
 
 std::string_view name_of(Pipe pipe) {
-  constexpr std::string_view kNames[] = {"fma",        "fma-runs",    "mma",   "tf32x3",
-                                         "tf32",       "bf16",        "wgmma", "wgmma-bulk",
-                                         "wgmma-bf16", "wgmma-tf32x3"};
+  constexpr std::string_view kNames[] = {"fma",        "fma-runs",     "mma",       "tf32x3",
+                                         "tf32",       "bf16",         "wgmma",     "wgmma-bulk",
+                                         "wgmma-bf16", "wgmma-tf32x3", "wgmma-fast"};
   return kNames[static_cast<std::size_t>(pipe)];
 }
 
-MathLevel math_of(Pipe pipe) {
+MathLevel math_of(const Contraction& c, Pipe pipe) {
   switch (pipe) {
     case Pipe::kTf32x3:
     case Pipe::kWgmmaTf32x3:
@@ -184,6 +189,8 @@ MathLevel math_of(Pipe pipe) {
       return MathLevel::kTf32;
     case Pipe::kBf16:
     case Pipe::kWgmmaBf16:
+      return has_fp8(c) ? MathLevel::kReassociate : MathLevel::kReduced;
+    case Pipe::kWgmmaFast:
       return MathLevel::kReduced;
     default:
       return MathLevel::kReassociate;
@@ -192,14 +199,21 @@ MathLevel math_of(Pipe pipe) {
 
 bool is_fma(Pipe pipe) { return pipe == Pipe::kFma || pipe == Pipe::kFmaRuns; }
 
+bool is_bulk(Pipe pipe) { return pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaFast; }
+
 ScalarType sum_type(const Contraction& c, Pipe pipe) {
   return pipe == Pipe::kFma ? c.total_type : ScalarType::kF32;
 }
 
 bool adds_in_runs(const Contraction& c, Pipe pipe) { return sum_type(c, pipe) != c.total_type; }
 
+bool adds_in_short_runs(const Contraction& c, Pipe pipe) {
+  return has_fp8(c) && (pipe == Pipe::kMma || pipe == Pipe::kWgmmaBulk);
+}
+
 int words_of_sum(const Contraction& c, Pipe pipe) {
-  const bool two = sum_type(c, pipe) == ScalarType::kF64 || adds_in_runs(c, pipe);
+  const bool two =
+      sum_type(c, pipe) == ScalarType::kF64 || adds_in_runs(c, pipe) || adds_in_short_runs(c, pipe);
   return two || pipe == Pipe::kTf32x3 ? 2 : 1;
 }
 
@@ -230,7 +244,7 @@ int sm_count(const Goal& goal) {
 
 int Schedule::threads() const {
   if (is_fma(pipe)) return bm / tm * (bn / tn);
-  if (pipe == Pipe::kWgmmaBulk) return bm / wm * 128 + 128;
+  if (is_bulk(pipe)) return bm / wm * 128 + 128;
   if (is_wgmma(pipe)) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
@@ -240,17 +254,23 @@ std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
   // Three tiles of B in halves.
   const std::int64_t planes =
       schedule.pipe == Pipe::kWgmmaTf32x3 ? std::int64_t{3} * 2 * schedule.bn * schedule.bk * 4 : 0;
-  const std::int64_t barriers = schedule.pipe == Pipe::kWgmmaBulk ? 16 : 0;
+  const std::int64_t barriers = is_bulk(schedule.pipe) ? 16 : 0;
   return planes + schedule.stages * (a.bytes() + b.bytes() + barriers);
 }
 
 std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
   const int capability = goal.context == nullptr ? 90 : goal.context->target.compute_capability;
   const bool in_f32 = c.total_type == ScalarType::kF32 || c.narrow_terms;
+  const bool same_half = is_half(c.a.type) && c.a.type == c.b.type;
+  // The instructions' own sums have fewer bits than f32, so that no f64 is made of them.
+  const bool fp8_along_k =
+      has_fp8(c) && c.a.along_k && c.b.along_k && c.total_type == ScalarType::kF32;
   std::vector<Pipe> pipes;
   for (const Pipe pipe : kPipes) {
-    if (math_of(pipe) > allowed_math(goal)) continue;
+    if (math_of(c, pipe) > allowed_math(goal)) continue;
     bool can = true;
+    // bf16 holds 8-bit floats, and is faster.
+    const bool tf32 = pipe == Pipe::kTf32 || pipe == Pipe::kTf32x3 || pipe == Pipe::kWgmmaTf32x3;
     switch (pipe) {
       case Pipe::kFma:
         break;
@@ -258,20 +278,23 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
         can = c.narrow_terms;
         break;
       case Pipe::kMma:
-        can = capability >= 80 && in_f32 && c.a.type == c.b.type && is_half(c.a.type);
+        can = (capability >= 80 && in_f32 && same_half) || (capability >= 89 && fp8_along_k);
         break;
       case Pipe::kWgmma:
-        can = capability == 90 && in_f32 && c.a.type == c.b.type && is_half(c.a.type);
+        can = capability == 90 && in_f32 && same_half;
         break;
       case Pipe::kWgmmaBulk:
         can = capability == 90 && has_bulk_operands(c);
         break;
+      case Pipe::kWgmmaFast:
+        can = capability == 90 && has_fp8(c) && has_bulk_operands(c);
+        break;
       case Pipe::kWgmmaTf32x3:
       case Pipe::kWgmmaBf16:
-        can = capability == 90 && in_f32 && !(is_half(c.a.type) && c.a.type == c.b.type);
+        can = capability == 90 && in_f32 && !same_half && !(tf32 && has_fp8(c));
         break;
       default:
-        can = capability >= 80 && in_f32 && !(is_half(c.a.type) && c.a.type == c.b.type);
+        can = capability >= 80 && in_f32 && !same_half && !(tf32 && has_fp8(c));
         break;
     }
     if (can) pipes.push_back(pipe);
@@ -322,7 +345,9 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
   add("pipe", pipes);
   add("bm", numbers({16, 32, 64, 128, 256}));
   add("bn", numbers({32, 64, 128, 256}));
-  add("bk", mma ? numbers({8, 16, 32, 64}) : numbers({8, 16, 32}));
+  add("bk", !mma         ? numbers({8, 16, 32})
+            : has_fp8(c) ? numbers({8, 16, 32, 64, 128})
+                         : numbers({8, 16, 32, 64}));
   if (fma) {
     add("tm", numbers({4, 8, 16}));
     add("tn", numbers({4, 8, 16}));
@@ -355,11 +380,11 @@ namespace {
 
 /// Multiply-adds a cycle of one SM that a good kernel reaches. Source: an H200's data sheet, less
 /// what such kernels leave.
-double rate_of(Pipe pipe, ScalarType type) {
+double rate_of(const Contraction& c, Pipe pipe) {
   switch (pipe) {
     case Pipe::kFma:
     case Pipe::kFmaRuns:
-      return type == ScalarType::kF64 ? 58 : 115;
+      return sum_type(c, pipe) == ScalarType::kF64 ? 58 : 115;
     case Pipe::kMma:
       return 700;
     case Pipe::kTf32x3:
@@ -371,7 +396,8 @@ double rate_of(Pipe pipe, ScalarType type) {
     case Pipe::kWgmma:
       return 1600;
     case Pipe::kWgmmaBulk:
-      return 1900;
+    case Pipe::kWgmmaFast:
+      return has_fp8(c) ? 3800 : 1900;  // of 8-bit floats: what a data sheet says, not measured
     case Pipe::kWgmmaBf16:
       return 900;
     case Pipe::kWgmmaTf32x3:
@@ -383,13 +409,13 @@ double rate_of(Pipe pipe, ScalarType type) {
 /// Of a schedule, in cycles: waves of blocks, each bound by its multiplying or by what it reads,
 /// and blocks that are alone on their SM start and finish while nothing multiplies.
 double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
-  const bool bulk = s.pipe == Pipe::kWgmmaBulk;
+  const bool bulk = is_bulk(s.pipe);
   const double rate_a = bulk ? bulk_rate(c, c.a) : 40;  // of one SM, when all do [B/cycle]
   const double rate_b = bulk ? bulk_rate(c, c.b) : 40;
   constexpr double kWriteRate = 20;  // likewise
   const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm * s.cluster) * s.cluster *
                                            ceil_divide(c.n_size, s.bn) * c.batch_size * s.split_k);
-  const int words = adds_in_runs(c, s.pipe) ? 2 : 1;
+  const int words = adds_in_runs(c, s.pipe) || adds_in_short_runs(c, s.pipe) ? 2 : 1;
   const int sums = is_fma(s.pipe)     ? registers_of_fma(c, s) - 48
                    : is_wgmma(s.pipe) ? words * s.wm * s.bn / 128
                                       : words * s.wm * s.wn / 32;
@@ -418,8 +444,8 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
     reuse = std::min(1.0, s.bn / (s.pipe == Pipe::kWgmmaTf32x3 ? 128.0 : 256.0) + 0.25);
   }
   const double hidden = std::min(1.0, warps / 8);
-  const double multiplying = static_cast<double>(s.bm) * s.bn * s.bk * steps /
-                             (rate_of(s.pipe, sum_type(c, s.pipe)) * reuse * hidden);
+  const double multiplying =
+      static_cast<double>(s.bm) * s.bn * s.bk * steps / (rate_of(c, s.pipe) * reuse * hidden);
   const double reading = (static_cast<double>(s.bm * size_of(c.a.type)) / rate_a +
                           static_cast<double>(s.bn / s.cluster * size_of(c.b.type)) / rate_b) *
                          s.bk * steps;
@@ -465,7 +491,7 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
     // As good as twice as many, which take twice as long to compile.
     s.bk = !is_fma(pipe) ? 64 : s.tm * s.tn > 64 ? 8 : 16;
     // wgmma's copies lead by two tiles less than there are.
-    s.stages = pipe == Pipe::kWgmmaBulk ? 5 : is_wgmma(pipe) && s.bm * s.bn >= 128 * 256 ? 4 : 3;
+    s.stages = is_bulk(pipe) ? 5 : is_wgmma(pipe) && s.bm * s.bn >= 128 * 256 ? 4 : 3;
     s.group = 8;
     s.async_transpose = false;  // registers were measured faster
     tiles.push_back(s);
@@ -475,7 +501,7 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
       if (is_fma(pipe)) {
         for (const int tm : {4, 8, 16})
           for (const int tn : {4, 8, 16}) add({.bm = bm, .bn = bn, .tm = tm, .tn = tn});
-      } else if (pipe == Pipe::kWgmmaBulk) {
+      } else if (is_bulk(pipe)) {
         for (const int cluster : {1, 2, 4}) add({.bm = bm, .bn = bn, .cluster = cluster});
       } else if (is_wgmma(pipe)) {
         for (const int wm : {64, 128}) add({.bm = bm, .bn = bn, .wm = wm});
@@ -524,7 +550,7 @@ std::vector<std::vector<std::size_t>> first_guesses(const Contraction& c, const 
   constexpr std::size_t kOfALevel = 8;
   std::map<MathLevel, std::vector<Schedule>> by_level;
   for (const Pipe pipe : pipes_for(c, goal)) {
-    auto& level = by_level[math_of(pipe)];
+    auto& level = by_level[math_of(c, pipe)];
     for (const Schedule& s : cheapest(c, goal, pipe, kOfALevel)) level.push_back(s);
   }
   const auto point_at = [&](const Schedule& s) {
@@ -570,7 +596,7 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   };
   s.bm = power("bm", s.bm, 8, 256);
   s.bn = power("bn", s.bn, 8, 256);
-  s.bk = power("bk", s.bk, 4, 64);
+  s.bk = power("bk", s.bk, 4, 128);
   s.tm = power("tm", s.tm, 1, 16);
   s.tn = power("tn", s.tn, 1, 16);
   s.wm = power("wm", s.wm, 16, 128);

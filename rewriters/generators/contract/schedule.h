@@ -10,20 +10,24 @@ namespace hone::generators::contract {
 
 /// What multiplies, in the order of their names in name_of().
 enum class Pipe {
-  kFma,          ///< one multiply-add per thread: f32, or f64 where the nest's sum is
-  kFmaRuns,      ///< the same in f32 where the nest's sum is f64 (Contraction::narrow_terms)
-  kMma,          ///< mma.sync m16n8k16: f16 and bf16, sums in f32
-  kTf32x3,       ///< mma.sync m16n8k8 three times: f32 as two tf32 each
-  kTf32,         ///< once: f32 rounded to tf32
-  kBf16,         ///< mma.sync m16n8k16: f32 rounded to bf16
-  kWgmma,        ///< wgmma m64nNk16: f16 and bf16, sums in f32
-  kWgmmaBulk,    ///< the same, its tiles copied in bulk by a thread of their own (hopper.h)
-  kWgmmaBf16,    ///< as kWgmma, f32 rounded to bf16
+  kFma,        ///< one multiply-add per thread: f32, or f64 where the nest's sum is
+  kFmaRuns,    ///< the same in f32 where the nest's sum is f64 (Contraction::narrow_terms)
+  kMma,        ///< mma.sync m16n8k16: f16 and bf16, sums in f32; m16n8k32: 8-bit floats, in runs
+  kTf32x3,     ///< mma.sync m16n8k8 three times: f32 as two tf32 each
+  kTf32,       ///< once: f32 rounded to tf32
+  kBf16,       ///< mma.sync m16n8k16: f32 rounded to bf16, or 8-bit floats, which bf16 holds
+  kWgmma,      ///< wgmma m64nNk16: f16 and bf16, sums in f32
+  kWgmmaBulk,  ///< the same, its tiles copied in bulk by a thread of their own (hopper.h); m64nNk32
+               ///< of 8-bit floats, in runs
+  kWgmmaBf16,  ///< as kWgmma, of what kBf16 takes
   kWgmmaTf32x3,  ///< wgmma m64nNk8 three times
+  kWgmmaFast,    ///< as kWgmmaBulk, of 8-bit floats, all terms in the tensor cores' sums
 };
 [[nodiscard]] std::string_view name_of(Pipe pipe);
-[[nodiscard]] MathLevel math_of(Pipe pipe);
+[[nodiscard]] MathLevel math_of(const Contraction& c, Pipe pipe);
 [[nodiscard]] bool is_fma(Pipe pipe);
+/// Whether hopper.h makes its kernels.
+[[nodiscard]] bool is_bulk(Pipe pipe);
 
 struct Schedule {
   Pipe pipe = Pipe::kFma;
@@ -49,6 +53,11 @@ struct Schedule {
 /// Whether each thread adds runs of terms to f32 sums, and keeps what those lose: the nest's sum is
 /// f64, the tile's f32.
 [[nodiscard]] bool adds_in_runs(const Contraction& c, Pipe pipe);
+/// Whether the sums of each tile of k, 128 terms at most, are added up in f32 outside of the tensor
+/// cores: in sums of products of 8-bit floats those keep 13 places after the point, not 23.
+/// (Source: what an H200 and an RTX 4090 gave, see the emulator's sim/tensor_types.cpp.) cuBLASLt
+/// does the same where its fast accumulation is off.
+[[nodiscard]] bool adds_in_short_runs(const Contraction& c, Pipe pipe);
 /// Registers of a thread for each sum of its own; for all of them and two sets of operands (fma).
 [[nodiscard]] int words_of_sum(const Contraction& c, Pipe pipe);
 [[nodiscard]] int registers_of_fma(const Contraction& c, const Schedule& schedule);

@@ -103,10 +103,7 @@ std::string variable_type(lift::Nodes& nodes, Ref value) {
 }
 
 std::string widened(ScalarType type, const std::string& text) {
-  if (type == ScalarType::kF16) return "__half2float(" + text + ")";
-  if (type == ScalarType::kBf16) return "__bfloat162float(" + text + ")";
-  if (type == ScalarType::kU32) return "(long long)" + text;
-  return text;
+  return type == ScalarType::kU32 ? "(long long)" + text : in_compute_type(type, text);
 }
 
 std::string load_from(const std::string& name, Printer& printer, Ref load) {
@@ -114,12 +111,12 @@ std::string load_from(const std::string& name, Printer& printer, Ref load) {
 }
 
 std::string as_element(Printer& printer, ScalarType type, Ref value) {
-  if (type != ScalarType::kF16 && type != ScalarType::kBf16) return printer.print(value);
+  if (!is_narrow_float(type)) return printer.print(value);
   const bool known = printer.known.contains(value);
   if (!known && value->is("cast") && value->type == type) value = value->args[0];
   std::string text = printer.print(value);
   if (compute_type(value->type) != ScalarType::kF32) text = "(float)(" + text + ")";
-  return (type == ScalarType::kF16 ? "__float2half(" : "__float2bfloat16(") + text + ")";
+  return from_float(type, text);
 }
 
 std::string stored(Printer& printer, ScalarType type, Ref value) {

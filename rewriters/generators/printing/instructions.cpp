@@ -60,7 +60,7 @@ constexpr const char* kWarpMultiply = R"(
 // sum += a * b on the tensor cores: 16 x $k times $k x 8.
 __device__ __forceinline__ void $prefixmultiply(float (&sum)[4], const unsigned (&a)[4],
                                                 $b) {
-  asm volatile("mma.sync.aligned.m16n8k$k.row.col.f32.$kind.$kind.f32 {%0, %1, %2, %3}, "
+  asm volatile("mma.sync.aligned.m16n8k$k.row.col.f32.$kind.$kind_b.f32 {%0, %1, %2, %3}, "
                "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"($first), "r"($second));
@@ -143,6 +143,7 @@ std::string warp_multiply(const WarpMultiply& multiply, const std::string& prefi
                 {{"prefix", prefix},
                  {"k", std::to_string(multiply.k)},
                  {"kind", multiply.kind},
+                 {"kind_b", multiply.kind_b.empty() ? multiply.kind : multiply.kind_b},
                  {"b", array ? "const unsigned (&b)[2]" : "unsigned b0, unsigned b1"},
                  {"first", array ? "b[0]" : "b0"},
                  {"second", array ? "b[1]" : "b1"}});
@@ -160,6 +161,6 @@ std::string power_function(const std::string& prefix) {
   return filled(kPower, {{"prefix", prefix}});
 }
 
-std::string kind_of(ScalarType type) { return type == ScalarType::kF16 ? "f16" : "bf16"; }
+std::string kind_of(ScalarType type) { return std::string(to_string(type)); }
 
 }  // namespace hone::generators

@@ -24,8 +24,9 @@ enum class SharedPlace {
 [[nodiscard]] std::string matrix_loads(const std::string& prefix, SharedPlace row, bool transposed);
 
 struct WarpMultiply {
-  int k = 16;  ///< 8: tf32
+  int k = 16;  ///< 8: tf32; 32: 8-bit floats
   std::string kind = "bf16";
+  std::string kind_b = "";  ///< of b; empty: as a
   bool b_in_array = false;  ///< unsigned (&b)[2], else two parameters
 };
 /// multiply(sum, a, b): mma.sync.
@@ -39,7 +40,7 @@ struct WarpMultiply {
 /// power(x): an approximation of 2^x.
 [[nodiscard]] std::string power_function(const std::string& prefix);
 
-/// "f16", "bf16": what instructions call a type of 16 bits.
+/// "f16", "bf16", "e4m3": what instructions call a type of 16 or 8 bits.
 [[nodiscard]] std::string kind_of(ScalarType type);
 
 }  // namespace hone::generators

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -11,8 +12,18 @@ using lift::Node;
 
 std::string type_name(ScalarType type) { return std::string(cuda_name(type)); }
 
-ScalarType compute_type(ScalarType type) {
-  return type == ScalarType::kF16 || type == ScalarType::kBf16 ? ScalarType::kF32 : type;
+ScalarType compute_type(ScalarType type) { return is_narrow_float(type) ? ScalarType::kF32 : type; }
+
+std::string in_compute_type(ScalarType type, const std::string& element) {
+  if (type == ScalarType::kF16) return "__half2float(" + element + ")";
+  if (type == ScalarType::kBf16) return "__bfloat162float(" + element + ")";
+  return is_fp8(type) ? "float(" + element + ")" : element;
+}
+
+std::string from_float(ScalarType type, const std::string& value) {
+  if (type == ScalarType::kF16) return "__float2half(" + value + ")";
+  if (type == ScalarType::kBf16) return "__float2bfloat16(" + value + ")";
+  return is_fp8(type) ? type_name(type) + "(" + value + ")" : value;
 }
 
 std::string literal(double value, ScalarType type) {
@@ -45,14 +56,22 @@ std::string combined(std::string_view op, ScalarType type, const std::string& a,
   return fmt::format("{} {} {}", a, op, b);
 }
 
-std::string includes_for(const std::vector<ScalarType>& types) {
-  bool half = false, bfloat = false;
-  for (const ScalarType type : types) {
-    half |= type == ScalarType::kF16;
-    bfloat |= type == ScalarType::kBf16;
+std::vector<std::string> headers_for(const std::vector<ScalarType>& types) {
+  std::vector<std::string> headers;
+  for (const ScalarType narrow :
+       {ScalarType::kF16, ScalarType::kBf16, ScalarType::kE4m3, ScalarType::kE5m2}) {
+    const std::string header(header_of(narrow));
+    if (std::ranges::find(types, narrow) != types.end() &&
+        std::ranges::find(headers, header) == headers.end())
+      headers.push_back(header);
   }
-  return fmt::format("{}{}", half ? "#include <cuda_fp16.h>\n" : "",
-                     bfloat ? "#include <cuda_bf16.h>\n" : "");
+  return headers;
+}
+
+std::string includes_for(const std::vector<ScalarType>& types) {
+  std::string text;
+  for (const std::string& header : headers_for(types)) text += "#include <" + header + ">\n";
+  return text;
 }
 
 namespace {
@@ -147,8 +166,7 @@ std::string Printer::print(Ref value) {
         if (std::string text = on_load(value); !text.empty()) return text;
       }
       const std::string element = fmt::format("{}[{}]", value->op, print(value->args[0]));
-      if (value->type == ScalarType::kF16) return "__half2float(" + element + ")";
-      if (value->type == ScalarType::kBf16) return "__bfloat162float(" + element + ")";
+      if (is_narrow_float(value->type)) return in_compute_type(value->type, element);
       if (value->type == ScalarType::kU32) return "(long long)" + element;  // no wrapping sums
       return element;
     }
@@ -180,10 +198,8 @@ std::string Printer::print_op(Ref value) {
   const std::string& op = value->op;
   const ScalarType type = compute_type(value->type);
   // What is kept rounded to a narrow type; loads and casts are so already.
-  const auto rounded = [&](const std::string& text) -> std::string {
-    if (value->type == ScalarType::kF16) return "__half2float(__float2half(" + text + "))";
-    if (value->type == ScalarType::kBf16) return "__bfloat162float(__float2bfloat16(" + text + "))";
-    return text;
+  const auto rounded = [&](const std::string& text) {
+    return in_compute_type(value->type, from_float(value->type, text));
   };
   if (op == ">=0") {
     // c + a - b >= 0 as "b <= a + c".
@@ -211,7 +227,7 @@ std::string Printer::print_op(Ref value) {
   if (op == "neg") return "-" + arg(0);
   if (op == "cast") {
     const ScalarType from = value->args[0]->type;
-    if (value->type == ScalarType::kF16 || value->type == ScalarType::kBf16) {
+    if (is_narrow_float(value->type)) {
       return rounded(compute_type(from) == ScalarType::kF32 ? bare(0) : "(float)" + arg(0));
     }
     if (compute_type(from) == value->type) return print(value->args[0]);  // f16 kept in a float

@@ -14,8 +14,13 @@ using lift::SymbolId;
 
 /// What C calls a type in a kernel: "float", "__half", "long long".
 [[nodiscard]] std::string type_name(ScalarType type);
-/// Computation in f16 and bf16 is done in float and rounded after each operation.
+/// Computation in f16, bf16 and 8-bit floats is done in float and rounded after each operation.
 [[nodiscard]] ScalarType compute_type(ScalarType type);
+/// "__half2float(x)": an element of that type, in the type that one computes with.
+[[nodiscard]] std::string in_compute_type(ScalarType type, const std::string& element);
+/// "__float2half(x)": an element of that type from a float; `value` itself where it is no narrow
+/// type.
+[[nodiscard]] std::string from_float(ScalarType type, const std::string& value);
 /// "0.5f", "-INFINITY", "7"; a literal of that type.
 [[nodiscard]] std::string literal(double value, ScalarType type);
 /// "a + b", "fmaxf(a, b)": two values of a type folded by an operator of a reduction.
@@ -51,7 +56,9 @@ class Printer {
   bool ok_ = true;
 };
 
-/// The headers that a source with these types needs ("#include <cuda_fp16.h>\n"), or nothing.
+/// The headers that a source with these types needs, each once: "cuda_fp16.h".
+[[nodiscard]] std::vector<std::string> headers_for(const std::vector<ScalarType>& types);
+/// The same as text, "#include <cuda_fp16.h>\n", or nothing.
 [[nodiscard]] std::string includes_for(const std::vector<ScalarType>& types);
 
 }  // namespace hone::generators

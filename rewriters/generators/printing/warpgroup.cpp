@@ -71,6 +71,7 @@ std::string warpgroup_multiply(const Warpgroup& w, const std::string& prefix) {
       {"half", std::to_string(w.n / 2)},
       {"k", std::to_string(w.k)},
       {"kind", w.kind},
+      {"kind_b", w.kind_b.empty() ? w.kind : w.kind_b},
       {"sums", sums},
       {"operands", operands},
       {"a", registers
@@ -79,8 +80,8 @@ std::string warpgroup_multiply(const Warpgroup& w, const std::string& prefix) {
       {"b", number(registers ? 4 : 1)},
       {"add", number(registers ? 5 : 2)},
       {"orientation",
-       // tf32 has none, registers have none.
-       w.k == 8           ? ""
+       // tf32 and 8-bit floats have none, registers have none.
+       w.k != 16          ? ""
        : w.a_in_registers ? fmt::format(", {}", w.b_k_rows ? 1 : 0)
                           : fmt::format(", {}, {}", w.a_k_rows ? 1 : 0, w.b_k_rows ? 1 : 0)},
       {"name", w.name},
@@ -91,7 +92,7 @@ __device__ __forceinline__ void $prefix$name(float (&sum)[$half], $a_type,
                                                 unsigned long long b, bool add) {
   asm volatile(
       "{.reg .pred add; setp.ne.b32 add, $add, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n$nk$k.f32.$kind.$kind "
+      "wgmma.mma_async.sync.aligned.m64n$nk$k.f32.$kind.$kind_b "
       $sums
       "$a, $b, add, 1, 1$orientation;}"
       : $operands

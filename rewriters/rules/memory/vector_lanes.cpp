@@ -46,11 +46,12 @@ std::optional<LaneCarrier> lane_carrier(const syntax::Type& element, int width) 
   const auto* named = std::ranges::find_if(
       kNamed, [&](const Named& entry) { return element.name == entry.element; });
   const bool half = element.name == "__half" || element.name == "__nv_bfloat16";
-  if (named == std::end(kNamed) && !half) return std::nullopt;
-  const int bytes = width * (half ? 2 : named->bytes);
+  const bool fp8 = element.name == "__nv_fp8_e4m3" || element.name == "__nv_fp8_e5m2";
+  if (named == std::end(kNamed) && !half && !fp8) return std::nullopt;
+  const int bytes = width * (half ? 2 : fp8 ? 1 : named->bytes);
   if (bytes > 16) return std::nullopt;
   // `char` is not `signed char`: char4 holds the latter, which an array avoids.
-  if (!half && (width == 2 || width == 4) && element.name != "char") {
+  if (!half && !fp8 && (width == 2 || width == 4) && element.name != "char") {
     carrier.moved = named->stem + std::to_string(width);
     return carrier;
   }

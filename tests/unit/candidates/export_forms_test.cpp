@@ -76,6 +76,26 @@ TEST(ExportForms, AreTheSameEveryTimeAndOfNoMachine) {
   }
 }
 
+/// 8-bit floats are PyTorch's own, and bytes for CuPy, which has none.
+TEST(ExportForms, EightBitFloats) {
+  std::string task(kTask);
+  for (std::size_t at; (at = task.find("\"f32\"")) != std::string::npos;)
+    task.replace(at, 5, "\"e4m3\"");
+  for (std::size_t at; (at = task.find("float*")) != std::string::npos;)
+    task.replace(at, 6, "__nv_fp8_e4m3*");
+  task.replace(task.find("y[i] = f * k * t[i]"), 19, "y[i] = __nv_fp8_e4m3(f * k * float(t[i]))");
+  task.replace(task.find("*/\n"), 3, "*/\n#include <cuda_fp8.h>\n");
+  const Sample fp8 = sample(task);
+  for (const ExportFormat format : {ExportFormat::kCu, ExportFormat::kHpp})
+    EXPECT_NE(exported(format, fp8).find("#include <cuda_fp8.h>"), std::string::npos);
+  const std::string torch = exported(ExportFormat::kTorch, fp8);
+  EXPECT_NE(torch.find("\"e4m3\": torch.float8_e4m3fn"), std::string::npos);
+  EXPECT_NE(torch.find("'e4m3'"), std::string::npos);
+  const std::string cupy = exported(ExportFormat::kCupy, fp8);
+  EXPECT_NE(cupy.find("\"e4m3\": numpy.dtype(numpy.uint8),  # its bits"), std::string::npos);
+  EXPECT_NE(exported(ExportFormat::kHpp, fp8).find("__nv_fp8_e4m3*"), std::string::npos);
+}
+
 TEST(ExportForms, SizesAreParametersAndChecked) {
   const std::string cu = exported(ExportFormat::kCu, sample());
   EXPECT_NE(cu.find("scale_launch(const float* x, float* y, long long K, long long N, "

@@ -114,6 +114,8 @@ TEST(FillJson, MistakesSayWhatWouldBeRight) {
       {"i32", R"(["N"])", R"({"integers": [0, "K"]})", "unknown name 'K'"},
       {"i32", R"(["N"])", R"({"integers": [0, "BLOCK"]})", "depends on the tunable 'BLOCK'"},
       {"i32", R"(["N"])", R"({"integers": [0.5, "N"]})", "0.5 does not fit i32|must be"},
+      {"e4m3", R"(["N"])", R"({"constant": 449})", "449 does not fit e4m3"},
+      {"e5m2", R"(["N"])", R"({"uniform": [0, 57345]})", "57345 does not fit e5m2"},
       {"u64", R"(["N"])", R"({"integers": [-1, 5]})", "-1 does not fit u64"},
       {"i64", R"(["N"])", R"({"integers": [0, 9223372036854775808]})", "does not fit i64"},
       {"u64", R"(["N"])", R"({"integers": [0, 18446744073709551616]})", "does not fit a 64-bit"},

@@ -113,11 +113,18 @@ TEST(ScalarType, NamesAndSizes) {
     const char* name;
     std::size_t bytes;
     const char* cuda;
-  } cases[] = {{"f32", 4, "float"},        {"f64", 8, "double"},
-               {"f16", 2, "__half"},       {"bf16", 2, "__nv_bfloat16"},
-               {"i32", 4, "int"},          {"i64", 8, "long long"},
-               {"i8", 1, "signed char"},   {"u8", 1, "unsigned char"},
-               {"u32", 4, "unsigned int"}, {"u64", 8, "unsigned long long"},
+  } cases[] = {{"f32", 4, "float"},
+               {"f64", 8, "double"},
+               {"f16", 2, "__half"},
+               {"bf16", 2, "__nv_bfloat16"},
+               {"e4m3", 1, "__nv_fp8_e4m3"},
+               {"e5m2", 1, "__nv_fp8_e5m2"},
+               {"i32", 4, "int"},
+               {"i64", 8, "long long"},
+               {"i8", 1, "signed char"},
+               {"u8", 1, "unsigned char"},
+               {"u32", 4, "unsigned int"},
+               {"u64", 8, "unsigned long long"},
                {"bool", 1, "bool"}};
   for (const auto& [name, bytes, cuda] : cases) {
     const auto type = parse_scalar_type(name);
@@ -125,7 +132,8 @@ TEST(ScalarType, NamesAndSizes) {
     EXPECT_EQ(to_string(*type), name);
     EXPECT_EQ(size_of(*type), bytes);
     EXPECT_EQ(cuda_name(*type), cuda);
-    EXPECT_EQ(is_float(*type), std::string_view(name).find('f') != std::string_view::npos);
+    EXPECT_EQ(is_float(*type),
+              std::string_view(name).find_first_of("fe") == 0 || std::string_view(name) == "bf16");
   }
   EXPECT_FALSE(parse_scalar_type("F32"));
   EXPECT_FALSE(parse_role("output"));

@@ -152,6 +152,8 @@ TEST(TaskReader, DefaultsFollowTheType) {
       {"f64", {Fill::Kind::kUniform, -1, 1, ""}, {1e-10, 1e-12}},
       {"f16", {Fill::Kind::kUniform, -1, 1, ""}, {1e-2, 1e-2}},
       {"bf16", {Fill::Kind::kUniform, -1, 1, ""}, {1e-2, 1e-2}},
+      {"e4m3", {Fill::Kind::kUniform, -1, 1, ""}, {0.13, 1e-2}},
+      {"e5m2", {Fill::Kind::kUniform, -1, 1, ""}, {0.26, 1e-2}},
       {"i32", {.kind = Fill::Kind::kIntegers, .a = 0, .b = 100, .unstated = true}, {0, 0}},
       {"u8", {.kind = Fill::Kind::kIntegers, .a = 0, .b = 100, .unstated = true}, {0, 0}},
       {"bool", {Fill::Kind::kIntegers, 0, 1, ""}, {0, 0}},
@@ -184,6 +186,15 @@ TEST(TaskReader, TheDefaultToleranceOfF32LeavesRoomForTf32) {
   EXPECT_EQ(tolerance("\"math\": \"tf32\", \"tolerance\": {\"rtol\": 1e-4}, "),
             (Tolerance{1e-4, 1e-5}));
   EXPECT_EQ(tolerance("\"math\": \"tf32\", ", "f64"), (Tolerance{1e-10, 1e-12}));
+}
+
+TEST(TaskReader, TheDefaultToleranceOfF32LeavesRoomForProductsOf8BitFloats) {
+  std::string json = replaced(kScaleJson, "\"type\": \"f32\"", "\"type\": \"e4m3\"");
+  const auto task = parse_task(as_comment(json), "t.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  ASSERT_EQ(task->reference.buffers[0].type, ScalarType::kE4m3);
+  ASSERT_EQ(task->reference.buffers[1].type, ScalarType::kF32);
+  EXPECT_EQ(task->tolerance, (Tolerance{2e-3, 1e-5}));
 }
 
 TEST(TaskReader, FillFilesAreResolvedAndMeasured) {

@@ -526,6 +526,12 @@ TEST(Roof, UsesTheArithmeticThatTheLevelAllows) {
   EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kTf32x3, device).time_us, 60000);
   EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kTf32, device).time_us, 20000);
   EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kReduced, device).time_us, 10000);
+  auto fp8 = p;
+  for (auto& buffer : fp8.buffers) buffer.type = ScalarType::kE4m3;
+  EXPECT_DOUBLE_EQ(roof_of(fp8, 9e12, MathLevel::kReassociate, device).time_us, 10000);
+  device.ceilings.s8_ops_per_s = 1.8e15;
+  EXPECT_DOUBLE_EQ(roof_of(fp8, 9e12, MathLevel::kReassociate, device).time_us, 5000);
+  EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kReduced, device).time_us, 10000);
 }
 
 TEST(Floor, CountsWhatIsReadWholeAndWhatTheCacheCannotHold) {

@@ -10,15 +10,18 @@
 namespace hone::generators {
 namespace {
 
-constexpr ScalarType kTypes[] = {ScalarType::kF32,  ScalarType::kF64, ScalarType::kF16,
-                                 ScalarType::kBf16, ScalarType::kI32, ScalarType::kI64,
-                                 ScalarType::kI8,   ScalarType::kU8,  ScalarType::kU32};
+constexpr ScalarType kTypes[] = {ScalarType::kF32,  ScalarType::kF64,  ScalarType::kF16,
+                                 ScalarType::kBf16, ScalarType::kE4m3, ScalarType::kE5m2,
+                                 ScalarType::kI32,  ScalarType::kI64,  ScalarType::kI8,
+                                 ScalarType::kU8,   ScalarType::kU32};
 
 double low(ScalarType type) {
   if (type == ScalarType::kU8 || type == ScalarType::kU32) return 0;
   return is_float(type) ? -1 : -9;
 }
 double tolerance(ScalarType type) {
+  if (type == ScalarType::kE4m3 || type == ScalarType::kE5m2)  // a step
+    return type == ScalarType::kE4m3 ? 0.126 : 0.251;
   return type == ScalarType::kF16 ? 4e-3 : type == ScalarType::kBf16 ? 3e-2 : 1e-4;
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "rewriters/generators/contract/contract.h"
@@ -18,6 +19,7 @@ struct Shape {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   bool a_transposed = false, b_transposed = false;
   ScalarType type = ScalarType::kF32, out = ScalarType::kF32;
+  std::optional<ScalarType> b_type = {};  ///< else as A's
   bool sum_in_f64 = false;
 };
 
@@ -35,7 +37,8 @@ class Product : public NestCase {
     j = nodes.new_symbol("j", s.n);
     k = nodes.new_symbol("k", s.k);
     buffer("A", s.type, s.batch * s.m * s.k, Role::kIn);
-    buffer("B", s.type, s.batch * s.k * s.n, Role::kIn);
+    const ScalarType b_type = s.b_type.value_or(s.type);
+    buffer("B", b_type, s.batch * s.k * s.n, Role::kIn);
     buffer("bias", ScalarType::kF32, s.n, Role::kIn);
     buffer("C", s.out, s.batch * s.m * s.n, Role::kOut);
     const auto at = [&](SymbolId row, std::int64_t rows, SymbolId column, std::int64_t columns,
@@ -48,7 +51,7 @@ class Product : public NestCase {
     const bool f64 = s.type == ScalarType::kF64 || s.sum_in_f64;
     const ScalarType sum = f64 ? ScalarType::kF64 : ScalarType::kF32;
     const Ref a = nodes.cast(nodes.load("A", s.type, at(i, s.m, k, s.k, s.a_transposed)), sum);
-    const Ref b = nodes.cast(nodes.load("B", s.type, at(k, s.k, j, s.n, s.b_transposed)), sum);
+    const Ref b = nodes.cast(nodes.load("B", b_type, at(k, s.k, j, s.n, s.b_transposed)), sum);
     Ref term = nodes.op("*", sum, {a, b});
     if (body) term = body(*this, term);
     Ref value = nodes.reduce("+", {k}, term);

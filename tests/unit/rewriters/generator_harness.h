@@ -16,6 +16,7 @@
 #include "evaluator/compile/compile.h"
 #include "evaluator/device/emulator/emulator.h"
 #include "evaluator/device/emulator/lanes/dot.h"
+#include "evaluator/fill/formula_cpu.h"
 #include "rewriters/generators/generator.h"
 #include "tests/unit/rewriters/plain_text.h"
 
@@ -29,6 +30,10 @@ inline double round_to(ScalarType type, double value) {
     std::uint32_t bits = std::bit_cast<std::uint32_t>(as_float);
     bits += 0x7FFF + (bits >> 16 & 1);
     return std::bit_cast<float>(bits & 0xFFFF0000U);
+  }
+  if (is_fp8(type)) {
+    const int own = static_cast<int>(type);
+    return hone_decode(own, hone_encode_float(own, value));
   }
   return value;
 }
@@ -148,14 +153,14 @@ class NestCase {
     for (const std::string& include : generated.includes) source += "#include <" + include + ">\n";
     return source + generated.source;
   }
-  static CompiledProgram compiled(const Generated& generated, bool timing) {
+  static CompiledProgram compiled(const Generated& generated, bool timing, int capability = 90) {
     CompileJob job;
     job.source = source_of(generated);
     for (const GeneratedLaunch& launch : generated.launches) {
       if (std::ranges::find(job.kernels, launch.kernel) == job.kernels.end())
         job.kernels.push_back(launch.kernel);
     }
-    job.arch = "sm_90";
+    job.arch = "sm_" + std::to_string(capability);
     job.code_for = timing ? CodeFor::kTiming : CodeFor::kEmulator;
     return compile::compile_program(job);
   }
@@ -171,6 +176,8 @@ class NestCase {
         put(as_float);
       } else if (type == ScalarType::kF16) {
         put(emulator::half_bits(as_float));
+      } else if (is_fp8(type)) {
+        put(static_cast<std::uint8_t>(hone_encode_float(static_cast<int>(type), values[i])));
       } else {
         put(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(as_float) >> 16));
       }
@@ -185,12 +192,13 @@ class NestCase {
     if (type == ScalarType::kF64) return get(0.0);
     if (type == ScalarType::kF32) return get(0.0F);
     if (type == ScalarType::kF16) return emulator::half_value(get(std::uint16_t{}));
+    if (is_fp8(type)) return hone_decode(static_cast<int>(type), *at);
     return std::bit_cast<float>(static_cast<std::uint32_t>(get(std::uint16_t{})) << 16);
   }
 
   /// Runs the launches; the output buffer afterwards. Failures are the test's.
   std::vector<double> run(const Generated& generated, bool timing = false) {
-    const CompiledProgram program = compiled(generated, timing);
+    const CompiledProgram program = compiled(generated, timing, context.target.compute_capability);
     if (program.verdict != Verdict::kOk) {
       ADD_FAILURE() << program.log << "\n" << source_of(generated);
       return {};

@@ -418,6 +418,20 @@ TEST_F(TileSums, RunsOfEveryThread) {
               [&](std::int64_t row, std::int64_t column) { return sum(row, column); });
 }
 
+/// Without their rounding errors: runs stay what they were.
+TEST_F(TileSums, ShortRunsOfEveryThread) {
+  test.p.sums = {{"sums", 64}, {"runs", 64}};
+  Body& math = test.math();
+  std::get<Multiply>(math[1].is).sums = 1;
+  math.push_back({MapSums{.sums = 0, .sum = leaf(), .value = test.real(1000)}});
+  math.push_back({AddRuns{0, 1, test.nodes.boolean(false), true}});
+  const auto got = test.probed({{"g_add_short_runs(sums, runs, false);",
+                                 Probed::each_of("sums[i] - 1000.0f + runs[i]", 32)}});
+  ASSERT_FALSE(got.empty());
+  expect_sums(got, 64, 0, 1,
+              [&](std::int64_t row, std::int64_t column) { return 2 * sum(row, column); });
+}
+
 // --- Stores -------------------------------------------------------------------------------------
 
 /// A store of 64 x 64 outputs of that type.

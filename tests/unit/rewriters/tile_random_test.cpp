@@ -20,6 +20,7 @@ struct Matrix {
   std::int64_t tile_rows = 64, tile_k = 64;
   bool along_k = true;
   bool shared = false;  ///< the blocks of a cluster share its copies
+  ScalarType type = ScalarType::kF16;
 };
 
 /// Where a tile of the output is.
@@ -45,10 +46,15 @@ class RandomProgram : public generators::NestCase {
     return fmt::format(
         "{} {} m {} n {} k {} batches {}, tiles {} x {} x {}, {} groups, cluster {}, stages {}, "
         "along k {} {} {}, {} rings, {}{}{}{}{}{}{}",
-        chain_ ? "chain" : "product", to_string(type_), m_, n_, k_, batches_, rows_, columns_,
-        tile_k_, groups_, cluster_, stages_, a_.along_k, b_.along_k, c_.along_k, p.rings.size(),
-        advances_ ? "advances " : "", runs_ ? "runs " : "", turns_ ? "turns " : "",
-        staged_ ? "staged " : "", guarded_ ? "guarded " : "", turned_ ? "turned " : "", reduction_);
+        chain_ ? "chain" : "product",
+        fmt::format("{} x {}", to_string(a_type_), to_string(b_type_)), m_, n_, k_, batches_, rows_,
+        columns_, tile_k_, groups_, cluster_, stages_, a_.along_k, b_.along_k, c_.along_k,
+        p.rings.size(), advances_ ? "advances " : "",
+        forget_ ? "runs that are forgotten "
+        : runs_ ? "runs "
+                : "",
+        turns_ ? "turns " : "", staged_ ? "staged " : "", guarded_ ? "guarded " : "",
+        turned_ ? "turned " : "", reduction_);
   }
 
  private:
@@ -84,13 +90,21 @@ class RandomProgram : public generators::NestCase {
     e_ = 8 * (1 + below(20));
     if (chain_ && c_.along_k && coin()) e_ -= below(8);
     batches_ = one_of({1, 1, 2});
+    a_type_ = b_type_ = type_;
+    fp8_ = !chain_ && below(3) == 0;
+    if (!fp8_) return;
+    a_type_ = one_of({ScalarType::kE4m3, ScalarType::kE5m2});
+    b_type_ = one_of({ScalarType::kE4m3, ScalarType::kE5m2});
+    a_.along_k = b_.along_k = true;
+    m_ = 1 + below(200);
+    k_ = 16 * (1 + below(20));
   }
 
   void draw_tiles() {
     groups_ = one_of({1, 1, 2, 2, 3});
     rows_ = 64 * groups_;
     const bool lines = a_.along_k || b_.along_k;
-    tile_k_ = lines ? one_of({64, 64, 128}) : 16 * (1 + below(6));
+    tile_k_ = fp8_ ? one_of({128, 128, 256}) : lines ? one_of({64, 64, 128}) : 16 * (1 + below(6));
     columns_ = b_.along_k ? 8 * (1 + below(16)) : 64 * (1 + below(2));
     if (chain_) {
       tile_k_ = lines ? static_cast<int>(ceil_divide(k_, 64)) * 64
@@ -102,10 +116,11 @@ class RandomProgram : public generators::NestCase {
     stages_ = 1 + below(4);
     advances_ = !chain_ && stages_ > 1 && coin();
     runs_ = !chain_ && below(4) == 0;
+    forget_ = runs_ && coin();
     turns_ = groups_ > 1 && coin();
-    a_ = {"A", m_, k_, rows_, tile_k_, a_.along_k, false};
-    b_ = {"B", n_, k_, columns_, tile_k_, b_.along_k, cluster_ > 1 && coin()};
-    c_ = {"C", e_, n_, tile_e_, columns_, c_.along_k, cluster_ > 1 && coin()};
+    a_ = {"A", m_, k_, rows_, tile_k_, a_.along_k, false, a_type_};
+    b_ = {"B", n_, k_, columns_, tile_k_, b_.along_k, cluster_ > 1 && coin(), b_type_};
+    c_ = {"C", e_, n_, tile_e_, columns_, c_.along_k, cluster_ > 1 && coin(), type_};
     for (Matrix* matrix : {&b_, &c_}) matrix->shared = matrix->shared && parts(*matrix) > 0;
     // Of a whole row of the output, or of the scores.
     reduction_ = chain_ || n_ <= columns_ ? one_of({"", "", "+", "max"}) : "";
@@ -123,19 +138,21 @@ class RandomProgram : public generators::NestCase {
   // --- Copies -----------------------------------------------------------------------------------
 
   void add_matrix(const Matrix& matrix, Ring& ring) {
-    buffer(matrix.name, type_, batches_ * matrix.rows * matrix.k, hone::Role::kIn);
+    buffer(matrix.name, matrix.type, batches_ * matrix.rows * matrix.k, hone::Role::kIn);
     // Whole numbers, so that sums are exact.
     for (double& value : contents[matrix.name]) value = below(7) - 3;
-    ring.tiles.push_back({"tile_" + matrix.name, type_,
-                          wgmma_operand(matrix.tile_rows, matrix.tile_k, matrix.along_k)});
-    View view{.name = "map_" + matrix.name, .buffer = matrix.name, .type = type_, .swizzle = 128};
+    ring.tiles.push_back(
+        {"tile_" + matrix.name, matrix.type,
+         wgmma_operand(matrix.tile_rows, matrix.tile_k, matrix.along_k, matrix.type)});
+    View view{
+        .name = "map_" + matrix.name, .buffer = matrix.name, .type = matrix.type, .swizzle = 128};
     view.shape =
         matrix.along_k ? std::vector{matrix.rows, matrix.k} : std::vector{matrix.k, matrix.rows};
     view.strides = {view.shape[1]};
     view.box = {matrix.shared    ? parts(matrix)
                 : matrix.along_k ? matrix.tile_rows
                                  : matrix.tile_k,
-                64};
+                line_of(matrix.type)};
     if (batches_ > 1) {
       view.shape.insert(view.shape.begin(), batches_);
       view.strides.insert(view.strides.begin(), matrix.rows * matrix.k);
@@ -148,7 +165,7 @@ class RandomProgram : public generators::NestCase {
   void copy(const Matrix& matrix, int ring, int tile, int view, Ref batch, Ref row, Ref k,
             Body& body) {
     const std::int64_t across = matrix.along_k ? matrix.tile_k : matrix.tile_rows;
-    for (std::int64_t band = 0; band < across; band += 64) {
+    for (std::int64_t band = 0; band < across; band += line_of(matrix.type)) {
       BulkCopy one{.ring = ring, .tile = tile, .view = view, .to = {0, band}};
       if (batches_ > 1) one.from.push_back(batch);
       Ref line = matrix.along_k ? row : k;
@@ -176,7 +193,7 @@ class RandomProgram : public generators::NestCase {
 
   /// A tile of another swizzle in the first ring, and its view, the last one.
   void add_spare() {
-    if (below(3) != 0) return;
+    if (fp8_ || below(3) != 0) return;
     const int swizzle = one_of({0, 32, 64, 128});
     const std::int64_t width = swizzle == 0 ? 24 : swizzle / 2;
     spare_ = static_cast<int>(p.rings[0].tiles.size());
@@ -340,7 +357,9 @@ class RandomProgram : public generators::NestCase {
                 .a = 0,
                 .b = last > 0 ? 0 : 1,
                 .a_row = of_group(),
-                .fresh = zeroed ? nodes.boolean(false) : nodes.is_zero(k),
+                .fresh = zeroed    ? nodes.boolean(false)
+                         : forget_ ? nodes.is_zero(nodes.subtract(k, first))
+                                   : nodes.is_zero(k),
                 .a_ring = 0},
                to);
       const Ref nothing = nodes.is_zero(nodes.subtract(k, first));
@@ -361,7 +380,7 @@ class RandomProgram : public generators::NestCase {
         to.push_back({Loop{k, run, least(nodes.add(run, number(length)), number(k_)),
                            number(tile_k_), std::move(inner), ""}});
         drain(to);
-        to.push_back({AddRuns{0, 1, nodes.is_zero(run)}});
+        to.push_back({AddRuns{0, 1, nodes.is_zero(run), forget_}});
       }));
     } else {
       body.push_back(
@@ -496,24 +515,25 @@ class RandomProgram : public generators::NestCase {
     return nodes.negate(nodes.is_zero(nodes.remainder(nodes.add(row, column), number(3))));
   }
   Ref output(Ref value, Ref row, Ref column) {
-    if (runs_) value = nodes.cast(value, ScalarType::kF32);
+    if (runs_ && !forget_) value = nodes.cast(value, ScalarType::kF32);
     if (last_) value = last_(value, row, column);
     return nodes.cast(value, out_);
   }
 
   void store(int sums, const Place& here, Body& body) {
     const SymbolId m = nodes.new_symbol("m", m_), n = nodes.new_symbol("n", out_columns_);
-    Store store{.sums = sums,
-                .runs = runs_ ? 1 : -1,
-                .row = nodes.add(here.m_first, of_group()),
-                .column = here.n_first,
-                .row_symbol = m,
-                .column_symbol = n,
-                .rows = m_,
-                .columns = out_columns_,
-                .buffer = "Y",
-                .type = out_,
-                .sum = runs_ ? nodes.load("%total", ScalarType::kF64, number(0)) : sum_};
+    Store store{
+        .sums = sums,
+        .runs = runs_ && !forget_ ? 1 : -1,
+        .row = nodes.add(here.m_first, of_group()),
+        .column = here.n_first,
+        .row_symbol = m,
+        .column_symbol = n,
+        .rows = m_,
+        .columns = out_columns_,
+        .buffer = "Y",
+        .type = out_,
+        .sum = runs_ && !forget_ ? nodes.load("%total", ScalarType::kF64, number(0)) : sum_};
     store.value = output(store.sum, at(m), at(n));
     store.element = element(here.batch, at(m), at(n));
     store.guard = guard(at(m), at(n));
@@ -535,7 +555,7 @@ class RandomProgram : public generators::NestCase {
   Ref load(const Matrix& matrix, Ref batch, Ref row, Ref k) {
     const Ref inside = matrix.along_k ? nodes.add(nodes.scale(row, matrix.k), k)
                                       : nodes.add(nodes.scale(k, matrix.rows), row);
-    return nodes.cast(nodes.load(matrix.name, type_,
+    return nodes.cast(nodes.load(matrix.name, matrix.type,
                                  nodes.add(nodes.scale(batch, matrix.rows * matrix.k), inside)),
                       ScalarType::kF32);
   }
@@ -576,6 +596,8 @@ class RandomProgram : public generators::NestCase {
   std::mt19937 random_;
   bool chain_ = false;  ///< two products, one after the other
   ScalarType type_ = ScalarType::kF16, out_ = ScalarType::kF32;
+  ScalarType a_type_ = type_, b_type_ = type_;
+  bool fp8_ = false, forget_ = false;
   std::int64_t m_ = 1, n_ = 1, k_ = 1, e_ = 1, batches_ = 1;
   Matrix a_, b_, c_;
   int groups_ = 1, rows_ = 64, tile_k_ = 64, columns_ = 64, tile_e_ = 64, cluster_ = 1, stages_ = 1;
@@ -611,7 +633,7 @@ TEST(TileRandom, ProgramsComputeTheirNests) {
       continue;
     }
     ASSERT_TRUE(kernel.has_value()) << kernel.error().message;
-    kernel->includes.insert(kernel->includes.end(), {"cuda_fp16.h", "cuda_bf16.h"});
+    kernel->includes.insert(kernel->includes.end(), {"cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h"});
     one.expect_same(*kernel, 1e-6);
     if (::testing::Test::HasFailure()) return;
   }

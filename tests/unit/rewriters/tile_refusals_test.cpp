@@ -192,6 +192,12 @@ TEST_F(TileRefusals, RunsAndTheirSums) {
   EXPECT_EQ(with([&](Good& g) { add(g, g.nodes.boolean(true)); }), "");
   EXPECT_EQ(with([&](Good& g) { add(g, nullptr); }), why);
   EXPECT_EQ(with([&](Good& g) {
+              g.p.sums.push_back({"runs", 64});
+              g.math().insert(g.math().end() - 1, {AddRuns{1, 2, g.nodes.boolean(true), true}});
+              g.the<Store>().runs = 2;
+            }),
+            "sums are stored with 'runs', which they have already");
+  EXPECT_EQ(with([&](Good& g) {
               g.p.sums.push_back({"out", 128});
               g.math().push_back({AddRuns{0, 2, g.nodes.boolean(true)}});
             }),
@@ -324,6 +330,29 @@ TEST_F(TileRefusals, ShapesOfProducts) {
             "72 and 72 of k in 'b' and 'b'; both must have a same multiple of 16");
   EXPECT_EQ(product_mistake(a, a, 264), "264 columns; wgmma has 8 to 256 in steps of 8");
   EXPECT_EQ(product_mistake(few, a, 64), "'a' has 32 rows; each warp group multiplies 64");
+}
+
+TEST_F(TileRefusals, ProductsOfEightBits) {
+  const auto tile = [](ScalarType type, std::int64_t k, bool along_k, ScalarType lies_as) {
+    return SharedTile{"a", type, wgmma_operand(64, k, along_k, lies_as)};
+  };
+  constexpr ScalarType kE4m3 = ScalarType::kE4m3, kE5m2 = ScalarType::kE5m2,
+                       kF16 = ScalarType::kF16;
+  const SharedTile good = tile(kE4m3, 128, true, kE4m3);
+  EXPECT_EQ(product_mistake(good, tile(kE5m2, 128, true, kE5m2), 64), "");
+  EXPECT_EQ(product_mistake(good, tile(kF16, 128, true, kF16), 64),
+            "wgmma does not multiply e4m3 by f16");
+  EXPECT_EQ(product_mistake(good, tile(kE4m3, 128, false, kE4m3), 64),
+            "'a' lies along its rows; wgmma reads 8-bit floats along k only");
+  // In lines of 64 elements, as those of 16 bits lie.
+  EXPECT_NE(product_mistake(good, tile(kE4m3, 128, true, kF16), 64)
+                .find("'a' does not lie as wgmma reads it"),
+            std::string::npos);
+  const SharedTile short_k = {"a", kE4m3, Layout({{{64, 16}}, {{16, 1}}}, 128)};
+  EXPECT_EQ(product_mistake(short_k, short_k, 64),
+            "16 and 16 of k in 'a' and 'a'; both must have a same multiple of 32");
+  EXPECT_EQ(product_mistake(Fragments{"weights", 128, kE4m3}, good, 64),
+            "'weights' are e4m3; fragments are f16 or bf16");
 }
 
 }  // namespace
