@@ -47,8 +47,14 @@ class Measure {
   /// The same at the timed size, whose case has the task's own.
   Step<void> check_other_inputs(const protocol::MeasureRequest& request, InputSet set,
                                 double limit_s);
-  /// What is wrong with the task at the timed size, "" for nothing: see check::Fakes.
-  Step<std::string> surviving_fake(BenchCase& bench, const protocol::MeasureRequest& request);
+  /// What is wrong with the task at the timed size, "" for nothing: a fake (see check::Fakes) would
+  /// pass in the place of each output. Where it would for some of them, that is `said`: at the
+  /// check sizes, where inputs are made up, they are held to the reference all the same.
+  Step<std::string> surviving_fake(BenchCase& bench, const protocol::MeasureRequest& request,
+                                   std::vector<std::string>& said);
+  /// The first that would pass for output `i` of the reference's buffers; "": none.
+  Step<std::string> fake_of_output(BenchCase& bench, const protocol::MeasureRequest& request,
+                                   std::size_t i);
   Step<void> check_at_check_sizes(const protocol::MeasureRequest& request, double& max_rel_error);
   /// The timed size in either stage. The reference is expected to take `expected_s`.
   Step<FinalTimes> time_quick(const protocol::MeasureRequest& request, double expected_s,

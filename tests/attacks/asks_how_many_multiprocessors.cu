@@ -1,7 +1,9 @@
 // 132 blocks; those beyond the number of multiprocessors have nothing to do. An H100 of PCIe has 114, a part of one
-// (MIG) 16 or 32: there rows stay unwritten.
+// (MIG) 16 or 32: there rows stay unwritten. A GPU with 132 answers right, and is asked about no other: the emulator's
+// checks beside it have fewer rows.
 // task: sums_of_rows
 // verdict: wrong_result refused
+// verdict on a GPU: wrong_result refused ok
 /* hone {"launches": [{"kernel": "sums", "grid": [132], "block": [1024], "args": ["x", "y", "ROWS", "N"]}]} */
 __global__ void sums(const float* x, float* y, int rows, int n) {
   unsigned many;
