@@ -28,32 +28,47 @@ ROUNDED = 2e-5
 
 def fresh(value: Any, generator: torch.Generator) -> Any:
     """Another argument like this one: shape, type and range are the same, so that indices stay
-    indices and probabilities stay probabilities. What is no tensor stays. generator: the CPU's."""
+    indices and probabilities stay probabilities. What is no tensor stays. generator: the CPU's. Beside
+    the new argument a few chunks of memory are used: it may be a fifth of a GPU's."""
     if not isinstance(value, torch.Tensor) or value.numel() == 0:
         return value
     if value.dtype.is_floating_point and value.element_size() == 1:  # float8 has no arithmetic
         return fresh(value.detach().view(torch.uint8), generator).view(value.dtype)
     flat = value.detach().flatten()
     seed = int(torch.randint(2**62, (), generator=generator))
-    own = torch.Generator(flat.device).manual_seed(seed)
+    own, count = torch.Generator(flat.device).manual_seed(seed), flat.numel()
 
-    def shuffled() -> torch.Tensor:
-        if flat.numel() <= MOST_PERMUTED:
-            return flat[torch.randperm(flat.numel(), generator=own, device=flat.device)]
-        return flat.roll(int(torch.randint(flat.numel(), (), generator=generator)))
+    def shuffled() -> Callable[[int], torch.Tensor]:
+        """The elements in another order: a chunk of them from its start."""
+        if count <= MOST_PERMUTED:
+            permuted = flat[torch.randperm(count, generator=own, device=flat.device)]
+            return lambda start: permuted[start : start + CHUNK]
+        shift = int(torch.randint(count, (), generator=generator))
 
-    one = shuffled()
-    if value.dtype.is_floating_point and bool(torch.isfinite(flat).all()):
-        constant = bool((flat == flat[0]).all())  # zeros for an initial state, say: numbers around it
+        def moved(start: int) -> torch.Tensor:
+            start, stop = start + shift, min(start + CHUNK, count) + shift
+            around = flat[max(start - count, 0) : max(stop - count, 0)]
+            return torch.cat([flat[start:stop], around])
+
+        return moved
+
+    first = shuffled()
+    one = torch.empty_like(flat)
+    for start in range(0, count, CHUNK):
+        one[start : start + CHUNK] = first(start)
+    pieces = flat.split(CHUNK)
+    if value.dtype.is_floating_point and all(bool(torch.isfinite(piece).all()) for piece in pieces):
+        # Zeros for an initial state, say: numbers around it.
+        constant = all(bool((piece == flat[0]).all()) for piece in pieces)
         other = None if constant else shuffled()
-        for start in range(0, flat.numel(), CHUNK):
+        for start in range(0, count, CHUNK):
             piece = one[start : start + CHUNK]
             where = torch.rand(piece.shape, generator=own, device=flat.device, dtype=torch.float32)
             where = where.to(flat.dtype)
             if other is None:
                 piece += where - 0.5
             else:
-                piece.lerp_(other[start : start + CHUNK], where)
+                piece.lerp_(other(start), where)
     return one.reshape(value.shape)
 
 

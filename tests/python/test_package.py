@@ -448,6 +448,42 @@ class Fresh(unittest.TestCase):
         self.assertEqual(other.dtype, short.dtype)
         self.assertEqual(sorted(other.float().tolist()), sorted(short.float().tolist()))
 
+    def test_large_arguments_are_made_by_chunks(self):
+        for most, chunk in ((1 << 20, 1 << 26), (1 << 20, 7), (0, 3), (0, 50), (0, 64)):
+            with mock.patch.multiple(_verify, MOST_PERMUTED=most, CHUNK=chunk):
+                value = torch.arange(50)
+                draw = _verify.fresh_call(((value, value.float()), {}), torch.Generator().manual_seed(3))
+                (order, between), _ = draw()
+                self.assertEqual(sorted(order.tolist()), value.tolist(), (most, chunk))
+                self.assertFalse(torch.equal(order, value))
+                self.assertGreaterEqual(between.min(), 0)
+                self.assertLessEqual(between.max(), 49)
+                self.assertGreater((between % 1 > 0).sum(), 40)
+                self.assertTrue(torch.equal(draw()[0][1], between))
+
+    def test_what_is_written_in_place_is_compared(self):
+        class Adds(torch.nn.Module):
+            def forward(self, x, y):
+                return x.add_(1).sum() + y.sum()
+
+        example = ((torch.randn(9), torch.randn(9)), {})
+
+        def verify(call):
+            generator = torch.Generator().manual_seed(3)
+            return _verify.verify_replaced(call, Adds(), example, 1e-5, generator)
+
+        self.assertLess(verify(lambda module, args, kwargs: module(*args)), 1e-6)
+        with self.assertRaises(hone.ImportDiffers):  # it leaves the first as it is
+            verify(lambda module, args, kwargs: module(args[0].clone(), args[1]))
+
+        def more(module, args, kwargs):
+            result = module(*args)
+            args[1][0] += 1  # and this one writes into the second
+            return result
+
+        with self.assertRaises(hone.ImportDiffers):
+            verify(more)
+
     def test_errors(self):
         t = torch.tensor
         self.assertEqual(_verify.error(t([1.0, 2.0]), t([1.0, 2.0])), 0)
