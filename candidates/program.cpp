@@ -213,6 +213,12 @@ const Buffer* Program::find_buffer(std::string_view name) const {
   return found == buffers.end() ? nullptr : &*found;
 }
 
+bool Program::uses(std::string_view name) const {
+  return std::ranges::any_of(launches, [&](const Launch& launch) {
+    return std::ranges::any_of(launch.args, [&](const Argument& a) { return a.gives(name); });
+  });
+}
+
 std::int64_t ConcreteBuffer::elements() const {
   std::int64_t product = 1;
   for (const std::int64_t extent : shape) product *= extent;
@@ -240,6 +246,7 @@ std::expected<ConcreteProgram, JsonError> instantiate_placed(const Program& prog
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     auto buffer = instantiate_buffer(program.buffers[i], bindings, fmt::format("buffers[{}]", i));
     if (!buffer) return std::unexpected(buffer.error());
+    if (buffer->role == Role::kScratch && !program.uses(buffer->name)) buffer->shape = {1};
     concrete.buffers.push_back(std::move(*buffer));
   }
   for (std::size_t i = 0; i < program.launches.size(); ++i) {

@@ -78,6 +78,8 @@ struct Program {
   std::vector<Launch> launches;
 
   [[nodiscard]] const Buffer* find_buffer(std::string_view name) const;
+  /// Does a launch take this buffer?
+  [[nodiscard]] bool uses(std::string_view name) const;
   bool operator==(const Program&) const = default;
 };
 
@@ -123,11 +125,12 @@ struct ConcreteProgram {
 };
 
 /// Evaluates every expression. `sizes` holds the task's sizes; integer `defines` (tunables) are
-/// visible to the expressions too. Errors name the JSON path ("launches[1].grid[0]"): an expression
-/// that fails, a zero or negative size, an element count beyond 2^40, a fill that
-/// the buffer cannot have at these sizes, a launch dimension outside what CUDA allows (grid x <
-/// 2^31, y and z < 65536, block product <= 1024, block z <= 64), a tensor map that the driver would
-/// refuse or that reaches beyond its buffer.
+/// visible to the expressions too. Scratch that no launch takes, as what was fused needs it no
+/// more, keeps its place and has one element. Errors name the JSON path ("launches[1].grid[0]"): an
+/// expression that fails, a zero or negative size, an element count beyond 2^40, a fill that the
+/// buffer cannot have at these sizes, a launch dimension outside what CUDA allows (grid x < 2^31, y
+/// and z < 65536, block product <= 1024, block z <= 64), a tensor map that the driver would refuse
+/// or that reaches beyond its buffer.
 [[nodiscard]] Result<ConcreteProgram> instantiate(const Program& program, const Bindings& sizes);
 
 /// Of a buffer, a size, a tunable or a macro.

@@ -89,7 +89,8 @@ std::vector<const Buffer*> Part::scratch(const Task& task) const {
   std::vector<const Buffer*> result;
   for (const Buffer& buffer : program->buffers) {
     const Buffer* given = task.reference.find_buffer(buffer.name);
-    if (given == nullptr || given->role == Role::kScratch) result.push_back(&buffer);
+    const bool is_scratch = given == nullptr || given->role == Role::kScratch;
+    if (is_scratch && program->uses(buffer.name)) result.push_back(&buffer);
   }
   return result;
 }

@@ -27,7 +27,7 @@ struct Part {
   bool arch_specific = false;  ///< compiles on that architecture only
   bool arch_features = false;  ///< … and with its "a" target only
 
-  /// The program's buffers that are not the caller's.
+  /// The program's buffers that are not the caller's and that a launch takes.
   [[nodiscard]] std::vector<const Buffer*> scratch(const Task& task) const;
 };
 

@@ -202,6 +202,29 @@ TEST(ExportForms, SeveralAreDispatchedOn) {
   for (const ExportFormat format : kAll) EXPECT_FALSE(why(format, two).empty());
 }
 
+TEST(ExportForms, ScratchThatWasFusedAwayIsNotAllocated) {
+  Sample one = sample();
+  for (const char* name : {"fused_away", "t2"}) {
+    Buffer scratch = *one.task.reference.find_buffer("t");
+    scratch.name = name;
+    one.rows[0].candidate.program.buffers.push_back(scratch);
+  }
+  one.rows[0].candidate.program.launches[0].args[1].buffer = "t2";
+  for (const ExportFormat format :
+       {ExportFormat::kCu, ExportFormat::kHpp, ExportFormat::kTorch, ExportFormat::kCupy}) {
+    const std::string text = exported(format, one);
+    // The JSON comment of the program has it still: that is what `hone evaluate` reads.
+    EXPECT_EQ(text.find("// fused_away"), std::string::npos) << text;
+    EXPECT_EQ(text.find("hone_scratch_1"), std::string::npos) << text;
+  }
+  const auto launched = launched_candidate(one.rows[0], one.task, "");
+  ASSERT_TRUE(launched) << launched.error().message;
+  std::map<std::string, std::int64_t> bytes;
+  for (const auto& buffer : launched->program.buffers) bytes[buffer.name] = buffer.bytes();
+  EXPECT_EQ(bytes, (std::map<std::string, std::int64_t>{
+                       {"x", 16384}, {"y", 16384}, {"t", 4}, {"fused_away", 4}, {"t2", 32768}}));
+}
+
 TEST(ExportForms, WhatIsLaunchedIsForItsArchitectureOrALaterOne) {
   Sample one = sample();
   const auto launched = launched_candidate(one.rows[0], one.task, "");

@@ -52,6 +52,20 @@ TEST(Instantiate, GivesConcreteValues) {
   EXPECT_EQ(std::get<double>(launch.args[4]), 1.0);
 }
 
+TEST(Instantiate, ScratchThatNothingTakesIsOfOneElement) {
+  Program program = small_program();
+  for (const char* name : {"fused_away", "kept"})
+    program.buffers.push_back({name, ScalarType::kF32, {expr("N")}, Role::kScratch, {}});
+  program.launches[0].args.push_back({Argument::Kind::kBuffer, "kept", {}, 0});
+  EXPECT_FALSE(program.uses("fused_away"));
+  EXPECT_TRUE(program.uses("kept"));
+  const auto concrete = instantiate(program, {{"M", 3}, {"N", 100}});
+  ASSERT_TRUE(concrete) << concrete.error().message;
+  EXPECT_EQ(concrete->buffers[2].shape, std::vector<std::int64_t>{1});
+  EXPECT_EQ(concrete->buffers[3].shape, std::vector<std::int64_t>{100});
+  EXPECT_EQ(std::get<BufferIndex>(concrete->launches[0].args.back()).index, 3);
+}
+
 TEST(Instantiate, ErrorsNameTheirPlace) {
   const Bindings good{{"M", 3}, {"N", 100}};
   const struct {
