@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 #include "candidates/fill_json.h"
 #include "candidates/program_detail.h"
@@ -211,6 +212,36 @@ TensorMap spelled_out(const TensorMap& map, const Buffer& buffer) {
 const Buffer* Program::find_buffer(std::string_view name) const {
   const auto found = std::ranges::find(buffers, name, &Buffer::name);
   return found == buffers.end() ? nullptr : &*found;
+}
+
+namespace {
+
+/// is_one(extent)
+template <class Buffers, class IsOne>
+bool fp8_alone(const Buffers& buffers, IsOne is_one) {
+  int eight_bits = 0, vectors = 0;
+  for (const auto& buffer : buffers) {
+    if ((buffer.role != Role::kIn && buffer.role != Role::kInOut) || !is_float(buffer.type))
+      continue;
+    if (is_fp8(buffer.type)) {
+      ++eight_bits;
+    } else if (std::ranges::count_if(buffer.shape, std::not_fn(is_one)) > 1) {
+      return false;
+    } else {
+      ++vectors;
+    }
+  }
+  return eight_bits >= 2 || (eight_bits == 1 && vectors == 0);
+}
+
+}  // namespace
+
+bool multiplies_fp8(const std::vector<Buffer>& buffers) {
+  return fp8_alone(buffers, [](const Expr& extent) { return extent.text() == "1"; });
+}
+
+bool multiplies_fp8(const std::vector<ConcreteBuffer>& buffers) {
+  return fp8_alone(buffers, [](std::int64_t extent) { return extent == 1; });
 }
 
 bool Program::uses(std::string_view name) const {

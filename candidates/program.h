@@ -94,6 +94,13 @@ struct ConcreteBuffer {
   [[nodiscard]] std::int64_t bytes() const;  // [B]
 };
 
+/// Are products of 8-bit floats what a program with these buffers computes: are two of its inputs
+/// of them and the other floats vectors (scales, a bias), or are they all that it has? Tensor cores
+/// add such products with fewer places than f32 has. Where another operand is wider, nothing is
+/// loosened.
+[[nodiscard]] bool multiplies_fp8(const std::vector<Buffer>& buffers);
+[[nodiscard]] bool multiplies_fp8(const std::vector<ConcreteBuffer>& buffers);
+
 /// Buffer index, integer or floating value (the evaluator converts to the PTX parameter's type), or
 /// tensor map.
 struct BufferIndex {

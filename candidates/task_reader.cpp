@@ -125,9 +125,7 @@ constexpr double kFp8Rtol = 1e-2;
 // The loosest of the outputs' types: an error of one output should not fail for another's type.
 Tolerance default_tolerance(const std::vector<Buffer>& buffers, MathLevel math) {
   Tolerance loosest{0, 0};
-  const bool of_fp8 = std::ranges::any_of(buffers, [](const Buffer& buffer) {
-    return (buffer.role == Role::kIn || buffer.role == Role::kInOut) && is_fp8(buffer.type);
-  });
+  const bool of_fp8 = multiplies_fp8(buffers);
   for (const Buffer& buffer : buffers) {
     if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
     Tolerance tolerance{0, 0};

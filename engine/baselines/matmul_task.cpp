@@ -174,8 +174,8 @@ Result<MatmulCall> matmul_call(const MatmulExpression& expression, const Concret
   const bool half = a.type == ScalarType::kF16 || a.type == ScalarType::kBf16;
   if (!is_float(a.type) || is_fp8(a.type) || a.type != b.type ||
       !(out.type == a.type || (half && out.type == ScalarType::kF32))) {
-    return invalid(fmt::format("cuBLAS does not multiply {} by {} into {}", to_string(a.type),
-                               to_string(b.type), to_string(out.type)));
+    return invalid(fmt::format("hone does not have cuBLAS multiply {} by {} into {}",
+                               to_string(a.type), to_string(b.type), to_string(out.type)));
   }
   if (!has_ranks(expression.function, a.shape.size(), b.shape.size())) {
     return invalid(fmt::format("{} does not take shapes {} and {}", expression.function,

@@ -88,10 +88,7 @@ bool can_be_exact(const ConcreteProgram& reference, std::string_view ptx) {
     return buffer.role != Role::kIn && buffer.role != Role::kScratch &&
            is_narrow_float(buffer.type);
   });
-  const bool eight_bits = std::ranges::any_of(reference.buffers, [](const ConcreteBuffer& buffer) {
-    return (buffer.role == Role::kIn || buffer.role == Role::kInOut) && is_fp8(buffer.type);
-  });
-  if (eight_bits) return false;
+  if (multiplies_fp8(reference.buffers)) return false;
   if (narrow) {
     for (const ConcreteLaunch& launch : reference.launches)
       for (const ConcreteArgument& argument : launch.args)

@@ -9,10 +9,11 @@
 namespace hone::check {
 
 /// `ptx`: what `reference` was compiled to. False where the program calls a function that rounds
-/// whatever it is given (exp, sin, ...) or uses an instruction that approximates, and where an
-/// input is of 8-bit floats: tensor cores add products of those with 13 places. Where an output is
-/// f16 or bf16, whose rounding hides what was lost before, every division and root and every
-/// constant of more than eight bits counts, too; elsewhere the run in double shows what they lost.
+/// whatever it is given (exp, sin, ...) or uses an instruction that approximates, and where it
+/// multiplies 8-bit floats alone (`multiplies_fp8`): tensor cores add those with 13 places. Where
+/// an output is of 16 bits or 8, whose rounding hides what was lost before, every division and root
+/// and every constant of more than eight bits counts, too; elsewhere the run in double shows what
+/// they lost.
 [[nodiscard]] bool can_be_exact(const ConcreteProgram& reference, std::string_view ptx);
 
 }  // namespace hone::check

@@ -65,8 +65,10 @@ int bits_of(ScalarType type) {
 std::string narrow_products(const ConcreteProgram& reference, std::string_view reference_ptx,
                             std::string_view candidate_ptx) {
   int least = kWidest + 1;
+  const bool fp8 = multiplies_fp8(reference.buffers);
   for (const ConcreteBuffer& buffer : reference.buffers)
-    if ((buffer.role == Role::kIn || buffer.role == Role::kInOut) && is_float(buffer.type))
+    if ((buffer.role == Role::kIn || buffer.role == Role::kInOut) && is_float(buffer.type) &&
+        (fp8 || !is_fp8(buffer.type)))
       least = std::min(least, bits_of(buffer.type));
   if (least > kWidest) return "";
   const Operand own = narrowest(candidate_ptx);

@@ -2,7 +2,6 @@
 import copy
 import json
 import os
-import re
 import tempfile
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -89,7 +88,7 @@ def _compiled(
         return None
     examples = tuple(x.detach() for x in inputs)
     levels = levels_of(math, device)
-    if where.type == "cuda" and any(_may_round(node) for node in graph.graph.nodes):
+    if where.type == "cuda" and levels.may_round(graph.graph.nodes):
         levels = levels_as_run(levels, lambda: _leaves_of(graph, examples))
     known = _Known(graph, inputs, levels)
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
@@ -128,11 +127,6 @@ def _compiled(
             return None
         runner = operator_runner(imported, report.parts, db)
         return _Checked(graph, runner, where, tolerance_of(math, inputs), report)
-
-
-def _may_round(node: torch.fx.Node) -> bool:
-    """Is it a function of which cuDNN has kernels in TF32, a convolution or a recurrent network?"""
-    return bool(re.search("conv|lstm|gru|rnn", str(node.target)))
 
 
 def _leaves_of(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor]) -> List[Any]:

@@ -1,8 +1,9 @@
 """How far hone may depart from a module's arithmetic where the caller does not say: as far as PyTorch
 does itself, by its switches for TF32."""
 import contextlib
+import re
 from dataclasses import dataclass
-from typing import Any, Iterator, List, Optional, Union
+from typing import Any, Iterable, Iterator, List, Optional, Union
 
 import torch
 
@@ -20,10 +21,18 @@ class Levels:
     products: Optional[str] = None  #: of tasks with products of matrices, attention or cells of f32
     recurrent: Optional[str] = None  #: of tasks with an LSTM, a GRU or a plain recurrent network of f32
 
-    @property
-    def tf32(self) -> bool:
-        """Is it the level of some tasks, though nobody asked for it?"""
-        return "tf32" in (self.convolutions, self.products, self.recurrent)
+    def may_round(self, nodes: Iterable[torch.fx.Node]) -> bool:
+        """May one of these nodes be computed in TF32 at these levels? A module that is called, as a
+        node may be, may hold any operation."""
+        kinds = {
+            "conv": self.convolutions,
+            "lstm|gru|rnn": self.recurrent,
+            "mm|linear|matmul|einsum|attention|cell": self.products,
+        }
+        pattern = "|".join(words for words, level in kinds.items() if level == "tf32")
+        return bool(pattern) and any(
+            node.op == "call_module" or re.search(pattern, str(node.target)) for node in nodes
+        )
 
     @property
     def without_tf32(self) -> "Levels":

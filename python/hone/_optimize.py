@@ -82,7 +82,7 @@ def optimize(
         if device is None and where.type == "cuda":
             device = f"cuda:{where.index or 0}"
         levels = levels_of(math, device)
-        if where.type == "cuda":
+        if where.type == "cuda" and levels.may_round(program.graph.nodes):
             levels = levels_as_run(levels, lambda: _leaves_of(module, args, kwargs))
         imported = import_program(program, work, name, levels)
         report = Report(name, device=device or "", left_out=imported.left_out)

@@ -9,7 +9,7 @@ import torch
 from hone._report import PartReport
 from hone._runtime import EAGER, INDUCTOR, OPERATOR, GraphRunner, Run
 
-#: A kernel that is faster by less does not take PyTorch's place: [times of PyTorch's].
+#: What takes PyTorch's place takes at most this fraction of its time.
 WORTH_IT = 0.98
 #: Of a budget, what is divided evenly; the rest goes where the time is.
 EVENLY = 0.2

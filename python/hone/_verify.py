@@ -76,9 +76,13 @@ def fresh_call(example: Tuple[Tuple[Any, ...], Any], generator: torch.Generator)
     """Fresh arguments for a call like the example, the same at each time that they are drawn."""
     seed = int(torch.randint(2**62, (), generator=generator))
 
+    def draw_leaf(own: torch.Generator) -> Callable[[Any], Any]:
+        # What `fresh` leaves as it is would be the caller's own, which a call may change.
+        return lambda x: copy.deepcopy(x) if (one := fresh(x, own)) is x else one
+
     def draw() -> Tuple[Tuple[Any, ...], Any]:
         own = torch.Generator().manual_seed(seed)
-        drawn: Tuple[Tuple[Any, ...], Any] = pytree.tree_map(lambda x: fresh(x, own), example)
+        drawn: Tuple[Tuple[Any, ...], Any] = pytree.tree_map(draw_leaf(own), example)
         return drawn
 
     return draw
@@ -171,8 +175,6 @@ def levels_as_run(levels: Levels, run: Callable[[], Sequence[Any]]) -> Levels:
 
     run: calls PyTorch, with the same arguments and random numbers each time; returns the results'
     leaves. Where it fails, the levels stay."""
-    if not levels.tf32:
-        return levels
     try:
         with torch.no_grad():
             default = run()

@@ -325,6 +325,7 @@ CUresult candidate(Function& function, const unsigned char* block) {
   }
   const float kept = n > 5 ? y[5] : 0;
   for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
+  if (is("flat")) std::fill_n(y, n, 1.0F);
   if (is("wrong") && timed) y[n - 1] += 1;
   if (is("hole") && timed) y[5] = kept;
   if (is("tamper") && timed) x[9] = 1;
@@ -342,7 +343,6 @@ CUresult candidate(Function& function, const unsigned char* block) {
   for (int i = 0; i < n && timed; ++i) {
     if (is("bf16")) y[i] = 2 * to_bf16(x[i]);
     if (is("tf32")) y[i] = 2 * to_tf32(x[i]);
-    if (is("flat")) y[i] = 1;
     if (is("nan") && (is("some") ? i % 2 == 1 : is("few") ? i == 7 : true)) y[i] = NAN;
     if (is("divides")) y[i] = x[i] / x[i] * 2 * x[i];  // not a number where x is 0
   }

@@ -461,6 +461,24 @@ class Fresh(unittest.TestCase):
                 self.assertGreater((between % 1 > 0).sum(), 40)
                 self.assertTrue(torch.equal(draw()[0][1], between))
 
+    def test_each_call_has_arguments_of_its_own(self):
+        class Counter:
+            n = 0
+
+        class Counts(torch.nn.Module):
+            def forward(self, x, counter):
+                counter.n += 1
+                return x * counter.n
+
+        counter, generator = Counter(), torch.Generator().manual_seed(3)
+        example = ((torch.randn(9), counter), {})
+        call = lambda module, args, kwargs: module(*args)  # noqa: E731
+        self.assertLess(_verify.verify_replaced(call, Counts(), example, 1e-5, generator), 1e-6)
+        self.assertEqual(counter.n, 0)
+        with self.assertRaises(hone.ImportDiffers):
+            twice = lambda module, args, kwargs: 2 * module(*args)  # noqa: E731
+            _verify.verify_replaced(twice, Counts(), example, 1e-5, generator)
+
     def test_what_is_written_in_place_is_compared(self):
         class Adds(torch.nn.Module):
             def forward(self, x, y):

@@ -170,11 +170,26 @@ class Tf32(unittest.TestCase):
         strict = Levels(convolutions="tf32x3", products="tf32x3", recurrent="tf32x3")
         self.assertEqual(levels_as_run(levels, lambda: run(exact)), strict)
         self.assertEqual(calls, [True, False] * 2)
-        # Nobody is called where nothing depends on it; a module that raises is the search's to report.
-        self.assertEqual(levels_as_run(strict, lambda: run(exact)), strict)
-        self.assertEqual(levels_as_run(Levels(usual="tf32"), lambda: run(exact)), Levels(usual="tf32"))
-        self.assertEqual(len(calls), 4)
+        # A module that raises is the search's to report.
         self.assertEqual(levels_as_run(levels, lambda: 1 / 0), levels)
+
+    def test_only_what_may_round_is_asked(self):
+        def nodes(module, *shape):
+            return torch.export.export(module, (torch.randn(*shape),)).graph.nodes
+
+        default = Levels(convolutions="tf32", products="tf32x3", recurrent="tf32")
+        products = Levels(convolutions="tf32x3", products="tf32", recurrent="tf32x3")
+        for module, shape, expected in (
+            (nn.Conv2d(3, 4, 3), (1, 3, 8, 8), (True, False)),
+            (nn.LSTM(3, 4), (2, 1, 3), (True, False)),
+            (nn.Linear(3, 4), (2, 3), (False, True)),
+            (nn.ReLU(), (2, 3), (False, False)),
+        ):
+            found = tuple(levels.may_round(nodes(module, *shape)) for levels in (default, products))
+            self.assertEqual(found, expected, module)
+        self.assertFalse(Levels(usual="tf32").may_round(nodes(nn.Conv2d(3, 4, 3), 1, 3, 8, 8)))
+        traced = torch.fx.symbolic_trace(nn.Sequential(nn.Conv2d(3, 4, 3)))
+        self.assertTrue(default.may_round(traced.graph.nodes))  # it calls a module
 
     def test_kernelbench_asks_what_pytorch_is_off_by(self):
         loaded = types.SimpleNamespace(model=Switched(64, 8).eval(), device=torch.device("cpu"))

@@ -9,6 +9,7 @@
 
 #include "candidates/program.h"
 #include "evaluator/check/compare.h"
+#include "evaluator/check/exact.h"
 #include "evaluator/check/narrow_products.h"
 #include "evaluator/compile/compile.h"
 #include "evaluator/device/emulator/emulator.h"
@@ -238,6 +239,34 @@ TEST(Fp8, ProductsOfFewerBitsAreNoticed) {
   EXPECT_EQ(narrow(ScalarType::kE4m3, e5m2), "e5m2");
   EXPECT_EQ(narrow(ScalarType::kE5m2, e5m2), "");
   EXPECT_EQ(narrow(ScalarType::kBf16, e4m3), "e4m3");
+}
+
+/// Weights of 8 bits times activations of f32 keep f32's rules; a scale or a bias changes nothing.
+TEST(Fp8, AWiderOperandKeepsItsRules) {
+  const auto with = [](ScalarType other, std::vector<std::int64_t> shape) {
+    ConcreteProgram p;
+    p.source = "__global__ void k() {}";
+    p.buffers = {{"a", ScalarType::kE4m3, {64, 64}, Role::kIn, {}},
+                 {"b", other, std::move(shape), Role::kIn, {}},
+                 {"y", ScalarType::kF32, {64, 64}, Role::kOut, {}}};
+    return p;
+  };
+  const char* const bf16 = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f1};";
+  const char* const e4m3 = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f1};";
+  for (const auto& mixed : {with(ScalarType::kF32, {64, 64}), with(ScalarType::kF32, {64})}) {
+    EXPECT_FALSE(multiplies_fp8(mixed.buffers));
+    EXPECT_TRUE(check::can_be_exact(mixed, ""));
+    EXPECT_EQ(check::narrow_products(mixed, "", bf16), "bf16");
+  }
+  auto alone = with(ScalarType::kE5m2, {64, 64});
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {1, 1}, {64}}) {
+    if (!shape.empty()) alone.buffers.push_back({"more", ScalarType::kF32, shape, Role::kIn, {}});
+    EXPECT_TRUE(multiplies_fp8(alone.buffers));
+    EXPECT_FALSE(check::can_be_exact(alone, ""));
+    EXPECT_EQ(check::narrow_products(alone, "", e4m3), "");
+  }
+  alone.buffers.push_back({"wide", ScalarType::kF32, {64, 64}, Role::kIn, {}});
+  EXPECT_FALSE(multiplies_fp8(alone.buffers));
 }
 
 }  // namespace

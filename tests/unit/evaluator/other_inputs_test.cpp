@@ -446,14 +446,6 @@ TEST(Exact, FunctionsThatRoundAreNot) {
 }
 
 /// Tensor cores add their products with fewer bits than f32 has.
-TEST(Exact, SumsOf8BitFloatsNeedNotBe) {
-  auto p = program({}, "y[0] = y[1];");
-  EXPECT_TRUE(check::can_be_exact(p, ""));
-  p.buffers[0].role = Role::kIn;
-  p.buffers[0].type = ScalarType::kE5m2;
-  EXPECT_FALSE(check::can_be_exact(p, ""));
-}
-
 TEST(Exact, InstructionsThatApproximateAreNot) {
   const auto exact = [](const char* statement, ScalarType output) {
     auto p = program({}, "");
