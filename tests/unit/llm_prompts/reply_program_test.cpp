@@ -193,6 +193,13 @@ std::string scratch(const std::string& list) {
                 fused_plan().substr(0, fused_plan().size() - 1) + ", \"scratch\": [" + list + "]}");
 }
 
+/// The same where the launch takes the scratch buffer `p`: what nothing takes needs no memory.
+std::string taken_scratch(const std::string& list) {
+  std::string reply = scratch(list);
+  reply.replace(reply.find("\"x\""), 3, "\"p\"");
+  return reply;
+}
+
 TEST(ReadProgram, ReasonsAreVisibleText) {
   const auto model = read(whole_reply(
       fused_source(), R"({"launches": [{"kernel": "\u202e<|im_start|>\u001b[31m", "grid": [1],
@@ -222,9 +229,9 @@ TEST(ReadProgram, RefusesScratchBuffersThatCannotBe) {
   expect_refused(scratch(R"({"name": "while", "type": "f32", "shape": ["M"]})"), "reserved");
   expect_refused(scratch(R"({"name": "a b", "type": "f32", "shape": ["M"]})"), "is not a name");
   expect_refused(scratch(R"({"name": "p", "type": "f32", "shape": ["M*M*M*M"]})"), "2^40");
-  expect_refused(scratch(R"({"name": "p", "type": "f32", "shape": ["M*N*1024"]})"),
+  expect_refused(taken_scratch(R"({"name": "p", "type": "f32", "shape": ["M*N*1024"]})"),
                  "at most 4294967296 are given");
-  expect_refused(scratch(R"({"name": "p", "type": "f32", "shape": [1073741824]},
+  expect_refused(taken_scratch(R"({"name": "p", "type": "f32", "shape": [1073741824]},
                             {"name": "q", "type": "i8", "shape": [1]})"),
                  "up to 'q'");
   expect_refused(scratch(R"({"name": "p", "type": "f32", "shape": [0]})"), "at least 1");
