@@ -196,11 +196,7 @@ void check_outputs(const JsonCursor& root, const Task& task) {
     const Buffer& buffer = task.reference.buffers[i];
     if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
     any = true;
-    const bool passed = std::ranges::any_of(task.reference.launches, [&](const Launch& launch) {
-      return std::ranges::any_of(
-          launch.args, [&](const Argument& argument) { return argument.gives(buffer.name); });
-    });
-    if (!passed) {
+    if (!task.reference.uses(buffer.name)) {
       buffers[i].at("name").fail(fmt::format("no launch takes '{}', so its role {} cannot be right",
                                              buffer.name, to_string(buffer.role)));
     }

@@ -55,8 +55,8 @@ def optimize(
     parts where PyTorch's switches let it use TF32 on a GPU (torch.backends.cudnn.allow_tf32 for
     convolutions and recurrent networks, which is on by default, torch.backends.cuda.matmul.allow_tf32
     for products) and the example's results show that it does, "tf32x3" in other parts with one of
-    these, else "reassociate". folder: keeps the .pt2, the task
-    and the recorded answers; None: they are removed, and `hone verify` cannot read the weights again.
+    these, else "reassociate". folder: keeps the .pt2, the task and the recorded answers; None: they are
+    removed, and `hone verify` cannot read the weights again.
     progress: the search's progress goes to stderr. inductor: on a GPU each part that has an operator is
     timed by torch.compile's Inductor, too, and the fastest of the three runs; False: not by Inductor.
 
@@ -83,7 +83,8 @@ def optimize(
             device = f"cuda:{where.index or 0}"
         levels = levels_of(math, device)
         if where.type == "cuda" and levels.may_round(program.graph.nodes):
-            levels = levels_as_run(levels, lambda: _leaves_of(module, args, kwargs))
+            example = (args, kwargs)
+            levels = levels_as_run(levels, lambda: as_it_is(module, lambda: copy.deepcopy(example))[0])
         imported = import_program(program, work, name, levels)
         report = Report(name, device=device or "", left_out=imported.left_out)
         report.seconds["export and import"] = time.monotonic() - begun
@@ -179,12 +180,6 @@ def search(
     if not progress:
         options.append("--quiet")
     return run("optimize", task, *options, progress=progress)
-
-
-def _leaves_of(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> List[Any]:
-    """A call's results; the module, its arguments and PyTorch's random numbers stay as they are."""
-    with torch.random.fork_rng(range(torch.cuda.device_count())):
-        return as_it_is(module, lambda: copy.deepcopy((args, kwargs)))[0]
 
 
 def _bytes(leaves: Sequence[Any]) -> int:

@@ -83,8 +83,8 @@ def choose_parts(
     inductor: bool,
 ) -> None:
     """Has each part run by what is fastest on the GPU: its operator, PyTorch, or, where `inductor`
-    says so, Inductor; by PyTorch where the others are not faster by 2 %. Of parts that are alike one is timed. May write into `owner`'s buffers and the
-    leaves."""
+    says so, Inductor; by PyTorch where the others are not faster by 2 %. Of parts that are alike one is
+    timed. May write into `owner`'s buffers and the leaves."""
     timed: Dict[str, PartReport] = {}
 
     def fastest(index: int, ways: Dict[str, Run]) -> str:

@@ -173,13 +173,19 @@ def levels_as_run(levels: Levels, run: Callable[[], Sequence[Any]]) -> Levels:
     some convolutions, those of three dimensions among them: where a call's results are the same with the
     switches off, but for the rounding of f32, a task in TF32 would be less precise than PyTorch.
 
-    run: calls PyTorch, with the same arguments and random numbers each time; returns the results'
-    leaves. Where it fails, the levels stay."""
+    run: calls PyTorch, with the same arguments each time; returns the results' leaves. Both calls draw
+    the same random numbers. Where it fails, the levels stay."""
+
+    def leaves() -> Sequence[Any]:
+        devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+        with torch.random.fork_rng(devices):
+            return run()
+
     try:
         with torch.no_grad():
-            default = run()
+            default = leaves()
             with exact_f32():
-                exact = run()
+                exact = leaves()
     except Exception:  # whatever the module raises, such as that there is no room
         return levels
     return levels if max(_errors(default, exact), default=0.0) > ROUNDED else levels.without_tf32

@@ -118,6 +118,7 @@ def trials_of(
         inputs = _own(get_inputs(), device)
         if i % 2:
             inputs = pytree.tree_map(lambda x: fresh(x, generator), inputs)
+
         def draw() -> Tuple[Tuple[Any, ...], Any]:
             return tuple(copy.deepcopy(inputs)), {}
 

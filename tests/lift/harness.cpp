@@ -11,6 +11,7 @@
 #include "rewriters/generators/generator.h"
 #include "rewriters/generators/rewriter.h"
 #include "rewriters/lift/fuse.h"
+#include "tests/support/eight_bit_floats.h"
 
 namespace hone::lift_tests {
 namespace {
@@ -54,16 +55,8 @@ double decode(ScalarType type, const std::uint8_t* from) {
     case ScalarType::kBool:
       return element<std::uint8_t>(from);
     case ScalarType::kE4m3:
-    case ScalarType::kE5m2: {
-      const bool e4m3 = type == ScalarType::kE4m3;
-      const int digits = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15, bits = *from & 0x7F;
-      const int exponent = bits >> digits, mantissa = bits & ((1 << digits) - 1);
-      double size = std::ldexp(exponent == 0 ? mantissa : mantissa + (1 << digits),
-                               std::max(exponent, 1) - bias - digits);
-      if (e4m3 ? bits == 0x7F : bits > 0x7C) size = NAN;
-      if (!e4m3 && bits == 0x7C) size = HUGE_VAL;
-      return (*from & 0x80) != 0 ? -size : size;
-    }
+    case ScalarType::kE5m2:
+      return testing::eight_bit_float(type == ScalarType::kE4m3, *from);
     case ScalarType::kF16: {
       std::uint16_t bits = 0;
       std::memcpy(&bits, from, sizeof bits);

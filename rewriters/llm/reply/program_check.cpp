@@ -46,11 +46,7 @@ Result<void> check_launches(const ModelProgram& model, const Program& program) {
   }
   for (const Buffer& buffer : program.buffers) {
     if (buffer.role != Role::kOut) continue;
-    const bool passed = std::ranges::any_of(model.launches, [&](const Launch& launch) {
-      return std::ranges::any_of(
-          launch.args, [&](const Argument& argument) { return argument.gives(buffer.name); });
-    });
-    if (!passed) {
+    if (!program.uses(buffer.name)) {
       return refused(
           fmt::format("no launch takes '{}', which the program must write", buffer.name));
     }
