@@ -337,7 +337,7 @@ class Pages(unittest.TestCase):
             self.assertIn("hone submit FILE --redis URL", self.js("return document.body.textContent"))
 
     def test_a_search_is_seen_live(self):
-        self.submit(TOKEN, "100")
+        self.submit(TOKEN, "40")
         wait_for(lambda: "/jobs/" in self.browser.current_url, 20, "the job's page")
         self.assertEqual(self.browser.get_cookies(), [])
         self.assertNotIn(TOKEN, self.browser.page_source)
@@ -345,7 +345,7 @@ class Pages(unittest.TestCase):
         run = wait_for(lambda: self.service.json(f"/api/v1/runs?job={job}")["runs"], 30, "its run")[0]["run"]
         wait_for(lambda: any(state in self.live() for state in ("searching", "finishing", "done")), 20, "its state")
         self.open(f"/runs/{run}")
-        seen, until = set(), time.time() + 60
+        seen, until = set(), time.time() + 300  # of a machine that does other things beside
         while time.time() < until:
             seen.add(self.js("return document.getElementById('live-status').textContent"))
             state = self.js("return document.querySelector('#live dd').textContent")
