@@ -9,12 +9,10 @@ std::int64_t line_of(ScalarType type) { return 128 / static_cast<std::int64_t>(s
 std::int64_t wgmma_k(ScalarType type) { return line_of(type) / 4; }
 
 Layout wgmma_operand(std::int64_t rows, std::int64_t k, bool along_k, ScalarType type) {
-  if (along_k) {
-    // Lines of one row; further k in bands after all rows.
-    const std::int64_t line = line_of(type);
-    return Layout({{{rows, line}}, {{line, 1}, {k / line, rows * line}}}, 128);
-  }
-  return Layout({{{64, 1}, {rows / 64, k * 64}}, {{k, 64}}}, 128);
+  const std::int64_t line = line_of(type);
+  // Lines of one row; further k in bands after all rows.
+  if (along_k) return Layout({{{rows, line}}, {{line, 1}, {k / line, rows * line}}}, 128);
+  return Layout({{{line, 1}, {rows / line, k * line}}, {{k, line}}}, 128);
 }
 
 std::int64_t staged_columns(ScalarType type) { return line_of(type); }
@@ -60,10 +58,57 @@ std::string copy_mistake(const View& view, const SharedTile& tile,
   return {};
 }
 
+bool is_operand(const SharedTile& tile, bool along_k) {
+  if (tile.layout.rank() != 2) return false;
+  const std::int64_t rows = tile.layout.extent(0), k = tile.layout.extent(1);
+  return (along_k ? k : rows) % line_of(tile.type) == 0 &&
+         tile.layout == wgmma_operand(rows, k, along_k, tile.type);
+}
+
+namespace {
+
+/// Of what tf32 operations read: f32, one line of k.
+std::string tf32_mistake(const SharedTile& tile) {
+  if (tile.type != ScalarType::kF32)
+    return fmt::format("'{}' are {}; f32 is rounded to tf32", tile.name, to_string(tile.type));
+  if (tile.layout.extent(1) != line_of(tile.type) ||
+      (!is_operand(tile, true) && !is_operand(tile, false)))
+    return fmt::format("'{}' does not lie as a line of k, or of rows: {}", tile.name,
+                       tile.layout.describe());
+  return {};
+}
+
+}  // namespace
+
+std::string read_mistake(const SharedTile& tile, const Fragments& to) {
+  if (std::string why = tf32_mistake(tile); !why.empty()) return why;
+  if (to.type != ScalarType::kF32 || to.columns != tile.layout.extent(1))
+    return fmt::format("{} of k of '{}' are read to {} columns of {} of '{}'",
+                       tile.layout.extent(1), tile.name, to.columns, to_string(to.type), to.name);
+  return {};
+}
+
+std::string split_mistake(const SharedTile& tile, const SharedTile& to, int threads) {
+  if (std::string why = tf32_mistake(tile); !why.empty()) return why;
+  if (to.type != tile.type || to.layout.rank() != 2 ||
+      to.layout.extent(0) != tile.layout.extent(0) || to.layout.extent(1) != tile.layout.extent(1))
+    return fmt::format("'{}' is split to '{}', which is of another type or shape", tile.name,
+                       to.name);
+  if (!is_operand(to, true))
+    return fmt::format("'{}' does not lie as wgmma reads it: {}", to.name, to.layout.describe());
+  if (tile.layout.elements() % (std::int64_t{4} * threads) != 0)
+    return fmt::format("{} threads do not split the {} elements of '{}' in fours", threads,
+                       tile.layout.elements(), tile.name);
+  return {};
+}
+
 std::string product_mistake(const Fragments& a, const SharedTile& b, int columns) {
   if (is_fp8(a.type))
-    return fmt::format("'{}' are {}; fragments are f16 or bf16", a.name, to_string(a.type));
+    return fmt::format("'{}' are {}; fragments are f16, bf16 or f32", a.name, to_string(a.type));
   // As of a tile that lies as it should.
+  if (a.type == ScalarType::kF32)
+    return product_mistake({a.name, a.type, wgmma_operand(64, a.columns, true, a.type)}, b,
+                           columns);
   const std::int64_t k = (a.columns + 63) / 64 * 64;
   SharedTile tile{a.name, a.type, wgmma_operand(64, k, true)};
   if (a.columns != k) {
@@ -76,7 +121,8 @@ std::string product_mistake(const Fragments& a, const SharedTile& b, int columns
 std::string product_mistake(const SharedTile& a, const SharedTile& b, int columns) {
   const bool fp8 = is_fp8(a.type) && is_fp8(b.type);
   const bool half = a.type == ScalarType::kF16 || a.type == ScalarType::kBf16;
-  if (!fp8 && (a.type != b.type || !half))
+  const bool tf32 = a.type == ScalarType::kF32;
+  if (!fp8 && (a.type != b.type || (!half && !tf32)))
     return fmt::format("wgmma does not multiply {} by {}", to_string(a.type), to_string(b.type));
   if (columns < 8 || columns > 256 || columns % 8 != 0)
     return fmt::format("{} columns; wgmma has 8 to 256 in steps of 8", columns);
@@ -93,11 +139,10 @@ std::string product_mistake(const SharedTile& a, const SharedTile& b, int column
   for (const SharedTile* tile : {&a, &b}) {
     const std::int64_t rows = tile->layout.extent(0);
     const bool along_k = is_along_k(*tile);
-    if (fp8 && !along_k)
-      return fmt::format("'{}' lies along its rows; wgmma reads 8-bit floats along k only",
-                         tile->name);
-    if ((along_k ? k % line_of(tile->type) : rows % 64) != 0 || rows % 8 != 0 ||
-        tile->layout != wgmma_operand(rows, k, along_k, tile->type))
+    if ((fp8 || tf32) && !along_k)
+      return fmt::format("'{}' lies along its rows; wgmma reads {} along k only", tile->name,
+                         fp8 ? "8-bit floats" : "tf32");
+    if (rows % 8 != 0 || !is_operand(*tile, along_k))
       return fmt::format("'{}' does not lie as wgmma reads it: {}", tile->name,
                          tile->layout.describe());
   }

@@ -7,18 +7,20 @@
 
 namespace hone::tile {
 
-/// Elements of a type in 128 bytes, as wide as a swizzle: 64 of 16 bits, 128 of 8.
+/// Elements of a type in 128 bytes, as wide as a swizzle: 32 of f32, 64 of 16 bits, 128 of 8.
 [[nodiscard]] std::int64_t line_of(ScalarType type);
-/// k of one wgmma, which is 32 bytes of a line: 16 of 16 bits, 32 of 8.
+/// k of one wgmma, which is 32 bytes of a line: 8 of tf32, 16 of 16 bits, 32 of 8.
 [[nodiscard]] std::int64_t wgmma_k(ScalarType type);
-/// How a tile of (row, k) of 16-bit or 8-bit elements lies for wgmma, and as a bulk copy with a
-/// swizzle of 128 bytes writes it: lines along k, or, of 16 bits, along the rows. In the second
-/// case bands of 64 rows lie one after the other. `k` or, in the second case, `rows` are multiples
-/// of a line. Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout", 128-byte
+/// How a tile of (row, k) lies for wgmma, and as a bulk copy with a swizzle of 128 bytes writes it:
+/// lines along k, or along the rows, which wgmma reads of 16 bits only. In the second case bands of
+/// a line of rows lie one after the other. `k` or, in the second case, `rows` are multiples of a
+/// line. Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout", 128-byte
 /// swizzle.
 [[nodiscard]] Layout wgmma_operand(std::int64_t rows, std::int64_t k, bool along_k,
                                    ScalarType type = ScalarType::kF16);
 [[nodiscard]] bool is_along_k(const SharedTile& tile);
+/// Whether the tile lies so.
+[[nodiscard]] bool is_operand(const SharedTile& tile, bool along_k);
 
 /// How 64 rows of outputs lie in a staging: bands of as many columns as 128 bytes hold.
 [[nodiscard]] Layout staged_outputs(std::int64_t columns, ScalarType type);
@@ -29,7 +31,12 @@ namespace hone::tile {
 [[nodiscard]] std::string copy_mistake(const View& view, const SharedTile& tile,
                                        const std::vector<std::int64_t>& to);
 
-/// Why wgmma cannot multiply these; empty: it can.
+/// Why a tile cannot be read to registers as tf32, or be rounded or split by so many threads to
+/// another tile; empty: it can.
+[[nodiscard]] std::string read_mistake(const SharedTile& tile, const Fragments& to);
+[[nodiscard]] std::string split_mistake(const SharedTile& tile, const SharedTile& to, int threads);
+
+/// Why wgmma cannot multiply these; empty: it can. Of f32 it multiplies the upper 19 bits, as tf32.
 [[nodiscard]] std::string product_mistake(const SharedTile& a, const SharedTile& b, int columns);
 [[nodiscard]] std::string product_mistake(const Fragments& a, const SharedTile& b, int columns);
 

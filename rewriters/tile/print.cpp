@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "rewriters/tile/program.h"
 #include "rewriters/tile/rows_text.h"
 #include "rewriters/tile/store_text.h"
+#include "rewriters/tile/tf32_text.h"
 
 namespace hone::tile {
 namespace {
@@ -35,6 +37,10 @@ class ProgramPrinter {
           "last", "to",   "one",   "other", "part", "box",     "first",   "at"})
       names_.take(word);
     take_names_of_reads();
+    for (std::size_t r = 0; r < p_.rings.size(); ++r)
+      if (p_.is_written(static_cast<int>(r)) || is_read_by_warps(static_cast<int>(r)))
+        for (const char* word : {"from", "big", "rest", "line", "k", "got", "i", "upper", "lower"})
+          names_.take(word);
     for (const auto& parameter : p_.parameters)
       parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
     values_.on_load = [this](Ref load) -> std::string {
@@ -167,7 +173,8 @@ class ProgramPrinter {
     code.open("if (threadIdx.x == 0)");
     for (std::size_t r = 0; r < p_.rings.size(); ++r) {
       code.open(fmt::format("for (int i = 0; i < {}; ++i)", rings_[r].stages));
-      code.line(fmt::format("{}init(&{}[i], 1);", p_.prefix, rings_[r].full));
+      code.line(fmt::format("{}init(&{}[i], {});", p_.prefix, rings_[r].full,
+                            p_.writers(static_cast<int>(r))));
       code.line(fmt::format("{}init(&{}[i], {});", p_.prefix, rings_[r].empty,
                             readers(static_cast<int>(r)) * p_.cluster));
       code.close();
@@ -177,12 +184,27 @@ class ProgramPrinter {
     code.line(p_.cluster > 1 ? p_.prefix + "meet();" : "__syncthreads();");
   }
 
-  /// Warp groups that release each stage: one thread of each arrives.
+  /// Who release each stage: one thread of each warp group, or of each warp where warps read by
+  /// themselves.
   int readers(int ring) const {
     int readers = 0;
     for (const Role& role : p_.roles)
-      if (reads(role.body, ring)) readers += role.warp_groups;
+      if (reads(role.body, ring))
+        readers += role.warp_groups * (reads_by_warps(role.body, ring) ? 4 : 1);
     return readers;
+  }
+  bool is_read_by_warps(int ring) const {
+    return std::ranges::any_of(p_.roles,
+                               [&](const Role& role) { return reads_by_warps(role.body, ring); });
+  }
+  static bool reads_by_warps(const Body& body, int ring) {
+    bool found = false;
+    for_each_operation(body, [&](const Operation& operation) {
+      const auto* read = std::get_if<ReadFragments>(&operation.is);
+      const auto* split = std::get_if<SplitTile>(&operation.is);
+      found |= (read != nullptr && read->ring == ring) || (split != nullptr && split->ring == ring);
+    });
+    return found;
   }
   static bool reads(const Body& body, int ring) {
     bool found = false;
@@ -242,6 +264,10 @@ class ProgramPrinter {
       code.line(fmt::format("unsigned {} = 0;", rings_[r].parity));
     }
     if (role.warp_groups == 1) values_.indices[p_.group] = "0";
+    role_ = &role;
+    thread_ = role.warp_groups == 1
+                  ? "static_cast<int>(threadIdx.x % 128)"
+                  : fmt::format("static_cast<int>(threadIdx.x - {})", first_group * 128);
     const bool staged = stages_outputs(role.body);
     body_text(role.body, code);
     if (staged) {
@@ -277,10 +303,13 @@ class ProgramPrinter {
   }
 
   void text(const Acquire& acquire, Code& code) {
-    code.comment("Once the stage is empty: the bytes of its next tiles.");
+    const bool written = p_.is_written(acquire.ring);
+    code.comment(written ? "Once the stage is empty."
+                         : "Once the stage is empty: the bytes of its next tiles.");
     code.line(fmt::format("{}wait_for({}, {} ^ 1);", p_.prefix,
                           at_stage(acquire.ring, names(acquire.ring).empty),
                           names(acquire.ring).parity));
+    if (written) return;
     code.line(fmt::format("{}expect({}, {});", p_.prefix,
                           at_stage(acquire.ring, names(acquire.ring).full),
                           p_.stage_bytes(ring(acquire.ring))));
@@ -323,7 +352,50 @@ class ProgramPrinter {
     code.close();
   }
 
-  void text(const Commit& commit, Code& code) { next_stage(commit.ring, code); }
+  void text(const Commit& commit, Code& code) {
+    if (p_.is_written(commit.ring)) {
+      code.comment("What each thread has written is there for the tensor cores.");
+      code.line(p_.prefix + "publish();");
+      arrive_by_warps(at_stage(commit.ring, names(commit.ring).full), code);
+    }
+    next_stage(commit.ring, code);
+  }
+
+  void arrive_by_warps(const std::string& barrier, Code& code) {
+    code.line("__syncwarp();");
+    code.line(fmt::format("if (threadIdx.x % 32 == 0) {}arrive({});", p_.prefix, barrier));
+  }
+
+  void text(const SplitTile& split, Code& code) {
+    splits_ = true;
+    const SharedTile& tile = ring(split.ring).tiles[static_cast<std::size_t>(split.tile)];
+    const auto of = [&](int at) {
+      return at < 0 ? std::string() : "&" + place(split.to_ring, at, "");
+    };
+    code.comment(fmt::format("{} as tf32{}.", names(split.ring).tiles[split.tile],
+                             split.rest < 0  ? ""
+                             : split.big < 0 ? ": what is left of it"
+                                             : ", and what that leaves"));
+    code.block(split_tile(tile,
+                          {.from = "&" + place(split.ring, split.tile, ""),
+                           .big = of(split.big),
+                           .rest = of(split.rest),
+                           .thread = thread_,
+                           .threads = role_->warp_groups * 128},
+                          p_.prefix, tf32_));
+  }
+
+  void text(const ReadFragments& read, Code& code) {
+    const SharedTile& tile = ring(read.ring).tiles[static_cast<std::size_t>(read.tile)];
+    code.comment(fmt::format("64 rows of {} as tf32{}.", names(read.ring).tiles[read.tile],
+                             read.rest < 0 ? "" : ", and what that leaves"));
+    code.block(read_fragments(tile,
+                              {.from = "&" + place(read.ring, read.tile, ""),
+                               .first_row = read.row == nullptr ? "0" : index(read.row),
+                               .to = rows_->fragments(read.fragments),
+                               .rest = read.rest < 0 ? "" : rows_->fragments(read.rest)},
+                              p_.prefix, tf32_));
+  }
 
   void text(const Wait& wait, Code& code) {
     code.line(fmt::format("{}wait_for({}, {});", p_.prefix,
@@ -418,7 +490,9 @@ class ProgramPrinter {
   void text(const Release& release, Code& code) {
     const RingNames& of = names(release.ring);
     const std::string stage = fmt::format("&{}[{}]", of.empty, of.stage);
-    if (p_.cluster == 1) {
+    if (reads_by_warps(role_->body, release.ring)) {
+      arrive_by_warps(stage, code);
+    } else if (p_.cluster == 1) {
       code.line(fmt::format("if (threadIdx.x % 128 == 0) {}arrive({});", p_.prefix, stage));
     } else {
       code.line(fmt::format("if (threadIdx.x % 128 < {}) {}arrive_at({}, threadIdx.x % 128);",
@@ -454,12 +528,16 @@ class ProgramPrinter {
                                    .short_runs = short_runs_,
                                    .copies = copies_,
                                    .stores = stores_->tensors(),
-                                   .packs = stores_->packs()},
+                                   .packs = stores_->packs() || splits_},
                                   p_.prefix);
     text += generators::warpgroup_helpers(p_.prefix);
-    text += rows_->helpers();
+    text += rows_->helpers() + tf32_.text(p_.prefix);
     products(text);
     return text;
+  }
+
+  static std::string kind_of(ScalarType type) {
+    return type == ScalarType::kF32 ? "tf32" : generators::kind_of(type);
   }
 
   /// The function that multiplies into each of the sums.
@@ -475,8 +553,8 @@ class ProgramPrinter {
       text += generators::warpgroup_multiply(
           {.n = p_.sums[static_cast<std::size_t>(multiply->sums)].columns,
            .k = static_cast<int>(wgmma_k(b.type)),
-           .kind = generators::kind_of(a.type),
-           .kind_b = generators::kind_of(b.type),
+           .kind = kind_of(a.type),
+           .kind_b = kind_of(b.type),
            .a_k_rows = !registers && !is_along_k(a),
            .b_k_rows = !is_along_k(b),
            .a_in_registers = registers,
@@ -497,7 +575,10 @@ class ProgramPrinter {
   std::optional<RowsText> rows_;
   std::optional<StoreText> stores_;
   std::vector<int> multiplying_;  ///< sums of products on their way
-  bool runs_ = false, short_runs_ = false;
+  const Role* role_ = nullptr;    ///< that is printed
+  std::string thread_;            ///< the thread's number in it
+  Tf32Helpers tf32_;
+  bool runs_ = false, short_runs_ = false, splits_ = false;
   std::set<std::pair<int, int>> copies_;  ///< dimensions, and to how many blocks
 };
 

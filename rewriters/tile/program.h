@@ -41,8 +41,8 @@ struct SharedTile {
   [[nodiscard]] std::int64_t bytes() const;  // [B]
 };
 
-/// Stages of shared memory with two barriers each: full, once all of its copies have come, and
-/// empty, once every reader has released it.
+/// Stages of shared memory with two barriers each: full, once all of its copies have come or its
+/// writers have written it, and empty, once every reader has released it.
 struct Ring {
   std::string name;
   int stages = 2;
@@ -79,7 +79,8 @@ struct Loop {
   Body body;
   std::string comment;
 };
-/// Producer: waits until the ring's next stage is empty, and says how many bytes will come.
+/// Producer: waits until the ring's next stage is empty; of a ring that bulk copies fill it says
+/// how many bytes will come.
 struct Acquire {
   int ring = 0;
 };
@@ -91,6 +92,14 @@ struct BulkCopy {
   std::vector<Ref> from;         ///< the box's first element, outermost dimension first
   std::vector<std::int64_t> to;  ///< the same in the tile's coordinates
   std::vector<std::int64_t> step_by_rank = {};
+};
+/// Consumer of `ring` and producer of `to_ring`, all threads of a role: a tile of f32 as tf32 to
+/// tiles of the other ring. What is in `big` and what is in `rest` is the element, to 2^-22 of it;
+/// without `big` what wgmma reads of the tile itself and what is in `rest`, to 2^-21.
+struct SplitTile {
+  int ring = 0, tile = 0;
+  int to_ring = 1;
+  int big = -1, rest = -1;  ///< -1: is not needed
 };
 /// Producer: goes on to the next stage.
 struct Commit {
@@ -160,8 +169,8 @@ struct Store {
 
 struct Operation {
   std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, AddRuns,
-               Store, Release, Await, MapSums, MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn,
-               PassTurn>
+               Store, Release, Await, SplitTile, ReadFragments, MapSums, MapRows, ReduceRows,
+               FoldRows, RoundSums, TakeTurn, PassTurn>
       is;
 };
 
@@ -202,6 +211,10 @@ struct Program {
   std::vector<Parameter> parameters;
 
   [[nodiscard]] int threads() const;
+  /// Whether threads write this ring; else bulk copies fill it.
+  [[nodiscard]] bool is_written(int ring) const;
+  /// Arrivals that make a stage full, beside the bytes of bulk copies.
+  [[nodiscard]] int writers(int ring) const;
   /// Of each thread before a role gives or takes any, where one block has all `registers`.
   [[nodiscard]] int registers_at_launch(int registers) const;
   /// Tiles of rings and stagings, each rounded up to 1024 bytes, then barriers.

@@ -18,11 +18,14 @@ struct Rows {
   lift::Ref value = nullptr;  ///< a leaf that stands for it in values
 };
 
-/// 64 x columns elements of 16 bits in the registers of a warp group, as wgmma reads A.
+/// 64 x columns elements in the registers of a warp group, as wgmma reads A.
 struct Fragments {
   std::string name;
   int columns = 64;
-  ScalarType type = ScalarType::kF16;
+  ScalarType type = ScalarType::kF16;  ///< f32: rounded to tf32
+
+  /// Of each thread: four for each wgmma.
+  [[nodiscard]] int registers() const { return columns * static_cast<int>(size_of(type)) / 8; }
 };
 
 /// sums[row, column] = value, in which `sum` stands for what the element was and a Rows' leaf for
@@ -60,6 +63,15 @@ struct FoldRows {
 /// fragments = sums, rounded.
 struct RoundSums {
   int fragments = 0, sums = 0;
+};
+
+/// Consumer, between Wait and Release: fragments = 64 rows of a tile of f32, rounded to tf32, and
+/// `rest`, other fragments: what that leaves, as tf32.
+struct ReadFragments {
+  int fragments = 0;
+  int rest = -1;  ///< -1: is not needed
+  int ring = 0, tile = 0;
+  lift::Ref row = nullptr;  ///< of this warp group in the tile, a multiple of 64
 };
 
 /// Waits until at most `left` of the products that were started are on their way.

@@ -57,13 +57,17 @@ void RowsText::begin(const Role& role, const std::string& group, Code& code) {
     if (const auto* reduce = std::get_if<ReduceRows>(&operation.is)) rows.insert(reduce->rows);
     if (const auto* round = std::get_if<RoundSums>(&operation.is))
       fragments.insert(round->fragments);
+    if (const auto* read = std::get_if<ReadFragments>(&operation.is)) {
+      fragments.insert(read->fragments);
+      if (read->rest >= 0) fragments.insert(read->rest);
+    }
   });
   if (!rows.empty()) code.comment("Of the two rows of which a lane has some columns.");
   for (const int at : rows)
     code.line(fmt::format("float {}[2] = {{}};", rows_[static_cast<std::size_t>(at)]));
   for (const int at : fragments)
     code.line(fmt::format("unsigned {}[{}][4] = {{}};", fragments_[static_cast<std::size_t>(at)],
-                          p_.fragments[static_cast<std::size_t>(at)].columns / 16));
+                          p_.fragments[static_cast<std::size_t>(at)].registers() / 4));
   group_ = group;
   groups_ = role.warp_groups;
   if (!turns) return;

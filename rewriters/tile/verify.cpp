@@ -147,7 +147,7 @@ class Verifier {
     int kept = 0;
     for (const int at : sums) kept += program_.sums[static_cast<std::size_t>(at)].columns / 2;
     for (const int at : fragments)
-      kept += program_.fragments[static_cast<std::size_t>(at)].columns / 4;
+      kept += program_.fragments[static_cast<std::size_t>(at)].registers();
     // Addresses, rows, and what a loop needs.
     if (sums.size() > 1 && kept + 32 > registers_of(role))
       refuse(fmt::format("{} registers of sums and fragments do not fit role '{}', which has {}",
@@ -219,9 +219,16 @@ class Verifier {
     if (at.acquired || at.full)
       refuse(fmt::format("ring '{}' is acquired where a stage of it is in hand",
                          ring(acquire.ring).name));
-    if (!role_->one_thread)
+    const bool written = program_.is_written(acquire.ring);
+    if (!written && !role_->one_thread)
       refuse(fmt::format("ring '{}' is filled by all threads of role '{}'; bulk copies need one",
                          ring(acquire.ring).name, role_->name));
+    if (written && role_->one_thread)
+      refuse(fmt::format("ring '{}' is written by one thread alone of role '{}'",
+                         ring(acquire.ring).name, role_->name));
+    if (written && program_.cluster > 1)
+      refuse(fmt::format("ring '{}' is written in each block of a cluster; only copies are shared",
+                         ring(acquire.ring).name));
     at = {.acquired = true};
     for (const SharedTile& tile : ring(acquire.ring).tiles)
       at.copied.emplace_back(static_cast<std::size_t>(tile.layout.elements()));
@@ -238,6 +245,8 @@ class Verifier {
     const View& view = program_.views[static_cast<std::size_t>(copy.view)];
     if (!at.acquired)
       return refuse(fmt::format("'{}' is copied to before its stage is empty", tile.name));
+    if (program_.is_written(copy.ring))
+      return refuse(fmt::format("'{}' is copied to, and threads write its ring", tile.name));
     const bool shared = !copy.step_by_rank.empty();
     if (shared && program_.cluster == 1)
       return refuse(
@@ -263,6 +272,71 @@ class Verifier {
         copied[static_cast<std::size_t>(i)] = true;
       }
     }
+  }
+
+  void check(const SplitTile& split) {
+    const bool placed = is_place(split.ring, program_.rings.size()) &&
+                        is_place(split.to_ring, program_.rings.size()) &&
+                        is_place(split.tile, ring(split.ring).tiles.size());
+    if (!placed || split.ring == split.to_ring || (split.big < 0 && split.rest < 0))
+      return refuse("a split of what is not there");
+    const SharedTile& tile = ring(split.ring).tiles[static_cast<std::size_t>(split.tile)];
+    if (!state(split.ring).full)
+      return refuse(fmt::format("'{}' is split before it is full", tile.name));
+    if (!state(split.to_ring).acquired)
+      return refuse(fmt::format("'{}' is split to a stage that is not empty", tile.name));
+    for (const int at : {split.big, split.rest}) {
+      if (at < 0) continue;
+      if (!is_place(at, ring(split.to_ring).tiles.size()))
+        return refuse("a split of what is not there");
+      const SharedTile& to = ring(split.to_ring).tiles[static_cast<std::size_t>(at)];
+      if (const std::string why = split_mistake(tile, to, role_->warp_groups * 128); !why.empty())
+        return refuse(why);
+      auto& written = state(split.to_ring).copied[static_cast<std::size_t>(at)];
+      if (std::ranges::count(written, true) != 0)
+        return refuse(fmt::format("a part of '{}' is written twice", to.name));
+      written.assign(written.size(), true);
+    }
+    if (split.big < 0 && !is_along_k(tile))
+      return refuse(fmt::format("'{}' lies along its rows, and is split as if wgmma read it itself",
+                                tile.name));
+    state(split.ring).multiplied = true;
+  }
+
+  void check(const ReadFragments& read) {
+    if (!is_place(read.ring, program_.rings.size()) ||
+        !is_place(read.tile, ring(read.ring).tiles.size()) ||
+        !is_place(read.fragments, program_.fragments.size()) ||
+        (read.rest >= 0 && !is_place(read.rest, program_.fragments.size())) ||
+        read.rest == read.fragments)
+      return refuse("fragments of what is not there");
+    const SharedTile& tile = ring(read.ring).tiles[static_cast<std::size_t>(read.tile)];
+    if (!state(read.ring).full)
+      return refuse(fmt::format("'{}' is read before it is full", tile.name));
+    for (const int at : {read.fragments, read.rest}) {
+      if (at < 0) continue;
+      const Fragments& to = program_.fragments[static_cast<std::size_t>(at)];
+      if (const std::string why = read_mistake(tile, to); !why.empty()) return refuse(why);
+      check_unread(at);
+      rounded_[static_cast<std::size_t>(at)] = true;
+    }
+    check_rows(read.row, tile);
+    state(read.ring).multiplied = true;
+  }
+  /// Nobody multiplies these fragments, which are about to be written.
+  void check_unread(int fragments) {
+    for (const Underway& one : underway_)
+      if (one.fragments == fragments)
+        refuse(fmt::format("'{}' are written while products read them",
+                           program_.fragments[static_cast<std::size_t>(fragments)].name));
+  }
+  /// 64 rows from `row` on are in the tile, whatever the warp group.
+  void check_rows(lift::Ref row, const SharedTile& tile) {
+    const auto rows = row == nullptr ? lift::Range{} : program_.nodes->range(row);
+    if (role_->warp_groups > program_.nodes->extent(program_.group) || !rows || rows->low < 0 ||
+        rows->high + 64 > tile.layout.extent(0))
+      refuse(
+          fmt::format("role '{}' multiplies rows that '{}' may not have", role_->name, tile.name));
   }
 
   void check(const Commit& commit) {
@@ -313,11 +387,7 @@ class Verifier {
     if (sums.columns / 2 + 40 > registers)
       refuse(fmt::format("{} registers of sums do not fit role '{}', which has {}",
                          sums.columns / 2, role_->name, registers));
-    const auto rows =
-        multiply.a_row == nullptr ? lift::Range{} : program_.nodes->range(multiply.a_row);
-    if (role_->warp_groups > program_.nodes->extent(program_.group) || !rows || rows->low < 0 ||
-        rows->high + 64 > a.layout.extent(0))
-      refuse(fmt::format("role '{}' multiplies rows that '{}' may not have", role_->name, a.name));
+    check_rows(multiply.a_row, a);
     started(multiply, {a.type, b.type, is_along_k(a) ? 1 : 0, is_along_k(b)});
     state(a_ring).multiplied = true;
     underway_.back().rings.insert(a_ring);
@@ -504,9 +574,7 @@ class Verifier {
     if (to.type != ScalarType::kF16 && to.type != ScalarType::kBf16)
       refuse(fmt::format("'{}' are rounded to {}; wgmma reads f16 and bf16", from.name,
                          to_string(to.type)));
-    for (const Underway& one : underway_)
-      if (one.fragments == round.fragments)
-        refuse(fmt::format("'{}' are written while products read them", to.name));
+    check_unread(round.fragments);
     rounded_[static_cast<std::size_t>(round.fragments)] = true;
   }
 
@@ -648,6 +716,21 @@ void for_each_operation(const Body& body, const std::function<void(const Operati
 std::int64_t SharedTile::bytes() const {
   const std::int64_t bytes = layout.reach() * static_cast<std::int64_t>(size_of(type));
   return (bytes + 1023) / 1024 * 1024;
+}
+
+bool Program::is_written(int ring) const { return writers(ring) > 1; }
+
+int Program::writers(int ring) const {
+  int warps = 0;
+  for (const Role& role : roles) {
+    bool writes = false;
+    for_each_operation(role.body, [&](const Operation& operation) {
+      const auto* split = std::get_if<SplitTile>(&operation.is);
+      writes |= split != nullptr && split->to_ring == ring;
+    });
+    warps += writes ? 4 * role.warp_groups : 0;
+  }
+  return std::max(1, warps);
 }
 
 int Program::registers_at_launch(int registers) const {

@@ -51,7 +51,7 @@ std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, 
   if (!strides) return std::nullopt;
   const bool along_k = strides->k == 1;
   if (!along_k && (strides->outer != 1 || is_fp8(operand.type))) return std::nullopt;
-  const std::int64_t tile_k = tile::line_of(operand.type);
+  const std::int64_t tile_k = tile::line_of(operand.type);  // and of rows, where they are lines
   const bool is_a = operand.outer == c.m;
   tile::View view{.name = is_a ? "map_a" : "map_b",
                   .buffer = operand.value->op,
@@ -60,8 +60,7 @@ std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, 
   const std::int64_t outer_size = is_a ? c.m_size : c.n_size;
   view.shape = along_k ? std::vector{outer_size, c.k_size} : std::vector{c.k_size, outer_size};
   view.strides = {along_k ? strides->outer : strides->k};
-  view.box =
-      along_k ? std::vector<std::int64_t>{rows, tile_k} : std::vector<std::int64_t>{tile_k, 64};
+  view.box = along_k ? std::vector{std::int64_t{rows}, tile_k} : std::vector{tile_k, tile_k};
   if (strides->batch != 0) {
     view.shape.insert(view.shape.begin(), c.batch_size);
     view.strides.insert(view.strides.begin(), strides->batch);
@@ -129,6 +128,9 @@ std::optional<tile::View> output_view(const Contraction& c) {
   return view;
 }
 
+/// Stages of what is made of B.
+int tf32_stages(const Schedule& s) { return s.bn >= 256 ? 2 : 3; }
+
 /// What the two roles have in common: which tile of the output is next, and of which part of k.
 struct Place {
   SymbolId batch = -1, m_first = -1, n_first = -1;
@@ -137,8 +139,15 @@ struct Place {
 
 class BulkBuilder {
  public:
-  BulkBuilder(const Contraction& c, const Schedule& s, const Goal& goal, const std::string& prefix)
-      : c_(c), s_(s), goal_(goal), nodes_(*c.nodes), tile_k_(tile::line_of(c.a.type)) {
+  BulkBuilder(const Contraction& given, const Schedule& s, const Goal& goal,
+              const std::string& prefix)
+      : given_(given),
+        c_(is_bulk_tf32(s.pipe) && of_columns(given) ? transposed(given) : given),
+        s_(s),
+        goal_(goal),
+        nodes_(*given.nodes),
+        tile_k_(tile::line_of(given.a.type)) {
+    const Contraction& c = c_;
     // A cluster's blocks have neighbouring rows of tiles: one tile here.
     tiles_m_ = ceil_divide(c.m_size, s.bm * s.cluster);
     tiles_n_ = ceil_divide(c.n_size, s.bn);
@@ -153,9 +162,10 @@ class BulkBuilder {
     const int sms = sms_for_clusters(goal, s.cluster);
     program_.grid = std::clamp<std::int64_t>(sms / s.cluster, 1, tiles_) * s.cluster;
     program_.comment = fmt::format(
-        "{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. A thread "
-        "copies tiles there, {} of 128 threads multiply them; each block does every {}th tile.{}",
-        c.describe(), s.bm, s.bn, tile_k_, s.stages,
+        "{}{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. A "
+        "thread copies tiles there, {} of 128 threads multiply them; each block does every {}th "
+        "tile.{}",
+        c.describe(), is_turned() ? ", transposed" : "", s.bm, s.bn, tile_k_, s.stages,
         s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64), program_.grid / s.cluster,
         (s.cluster == 1 ? "" : fmt::format(" {} blocks share their tiles of B.", s.cluster)) +
             (s.split_k == 1
@@ -168,7 +178,7 @@ class BulkBuilder {
     program_.group = nodes_.new_symbol("group", s_.bm / 64);
     program_.views = {*view_of(c_, c_.a, s_.bm), *view_of(c_, c_.b, s_.bn / s_.cluster)};
     program_.sums = {{"sums", s_.bn}};
-    if (in_runs() || in_short_runs()) program_.sums.push_back({"runs", s_.bn});
+    if (in_runs() || in_short_runs() || is_thrice()) program_.sums.push_back({"runs", s_.bn});
     const auto tile_of = [&](const char* name, const Operand& operand, int rows) {
       return tile::SharedTile{
           name, operand.type,
@@ -176,12 +186,21 @@ class BulkBuilder {
     };
     program_.rings = {
         {"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm), tile_of("tile_b", c_.b, s_.bn)}}};
+    if (is_bulk_tf32(s_.pipe)) {
+      add_tf32_ring();
+      program_.fragments = {{"of_a", static_cast<int>(tile_k_), ScalarType::kF32}};
+      if (is_thrice())
+        program_.fragments.push_back({"rest_of_a", static_cast<int>(tile_k_), ScalarType::kF32});
+    }
     stage_outputs();
     parameters();
     const auto [load_registers, math_registers] = registers();
     program_.roles = {
         {.name = "load", .registers = load_registers, .one_thread = true, .body = {load()}},
         {.name = "math", .warp_groups = s_.bm / 64, .registers = math_registers, .body = {math()}}};
+    if (is_bulk_tf32(s_.pipe))
+      program_.roles.insert(program_.roles.begin() + 1,
+                            {.name = "split", .registers = kSplitRegisters, .body = {split()}});
     return std::move(program_);
   }
 
@@ -193,11 +212,30 @@ class BulkBuilder {
 
   /// Registers that the copying threads leave to the others.
   [[nodiscard]] std::pair<int, int> registers() const {
-    const int groups = s_.bm / 64, each = tile::Limits().registers / (128 * (groups + 1)) / 8 * 8;
-    if (groups == 1) return {0, 0};
+    const bool split = is_bulk_tf32(s_.pipe);
+    const int groups = s_.bm / 64, all = groups + (split ? 2 : 1);
+    const int each = tile::Limits().registers / (128 * all) / 8 * 8;
+    if (groups == 1 && !split) return {0, 0};
     constexpr int kLoad = 24;
-    return {kLoad, std::min(240, (each * (groups + 1) - kLoad) / groups / 8 * 8)};
+    const int others = kLoad + (split ? kSplitRegisters : 0);
+    return {kLoad, std::min(240, (each * all - others) / groups / 8 * 8)};
   }
+  static constexpr int kSplitRegisters = 72;
+
+  /// B as wgmma reads it, rounded to tf32; of three products what that leaves, and where B lies
+  /// along k this alone, as wgmma reads the upper bits of B itself.
+  void add_tf32_ring() {
+    program_.rings.push_back({"made", tf32_stages(s_), {}});
+    for (const char* name : {"big_b", "rest_of_b"}) {
+      const bool rest = name[0] == 'r';
+      if (rest ? !is_thrice() : is_thrice() && reads_b_itself()) continue;
+      program_.rings.back().tiles.push_back(
+          {name, ScalarType::kF32, tile::wgmma_operand(s_.bn, tile_k_, true, ScalarType::kF32)});
+    }
+  }
+  [[nodiscard]] bool reads_b_itself() const { return strides_of(c_, c_.b)->k == 1; }
+  [[nodiscard]] bool is_thrice() const { return s_.pipe == Pipe::kBulkTf32x3; }
+  [[nodiscard]] bool is_turned() const { return c_.m != given_.m; }
 
   /// Where shared memory is left for it, outputs are copied in bulk, as many columns at a time as
   /// fit.
@@ -309,7 +347,8 @@ class BulkBuilder {
     const bool batched = view.shape.size() == 3;
     // Each block of a cluster copies its share of B, for all.
     const bool shared = !is_a && s_.cluster > 1;
-    const int rows = (is_a ? s_.bm : s_.bn) / (shared ? s_.cluster : 1), each = along_k ? rows : 64;
+    const int rows = (is_a ? s_.bm : s_.bn) / (shared ? s_.cluster : 1);
+    const int each = along_k ? rows : static_cast<int>(tile_k_);
     for (int row = 0; row < rows; row += each) {
       tile::BulkCopy copy{.ring = 0, .tile = is_a ? 0 : 1, .view = is_a ? 0 : 1};
       if (batched) copy.from.push_back(at(place.batch));
@@ -345,7 +384,10 @@ class BulkBuilder {
     const Place where = place(tile, body);
     const Ref of_group = s_.bm == 64 ? number(0) : nodes_.scale(at(program_.group), 64);
     const Ref fresh = nodes_.is_zero(at(k));
-    if (in_runs()) {
+    if (is_bulk_tf32(s_.pipe)) {
+      body.push_back(is_thrice() || !in_runs() ? tile::Operation{over_k(k, tf32_round(k, of_group))}
+                                               : over_runs(k, of_group));
+    } else if (in_runs()) {
       body.push_back(over_runs(k, of_group));
     } else if (in_short_runs()) {
       tile::Loop loop = over_k(k, {{tile::Wait{0}},
@@ -366,27 +408,64 @@ class BulkBuilder {
     return over_tiles(tile, std::move(body));
   }
 
+  /// B to what wgmma reads of it.
+  tile::Operation split() {
+    const bool both = program_.rings[1].tiles.size() == 2;
+    const int big = both || !is_thrice() ? 0 : -1, rest = !is_thrice() ? -1 : both ? 1 : 0;
+    return over_tiles(
+        nodes_.new_symbol("tile", tiles_),
+        {{over_k(nodes_.new_symbol("k_first", k_each_), {{tile::Wait{0}},
+                                                         {tile::Acquire{1}},
+                                                         {tile::SplitTile{0, 1, 1, big, rest}},
+                                                         {tile::Commit{1}},
+                                                         {tile::Release{0}}})}});
+  }
+
+  /// One tile of k as tf32: once, or the three products of halves that matter, the small ones
+  /// first.
+  tile::Body tf32_round(SymbolId k, Ref of_group) {
+    const Ref fresh = nodes_.is_zero(at(k));
+    if (!is_thrice()) {
+      return {{tile::Wait{0}},
+              {tile::ReadFragments{0, -1, 0, 0, of_group}},
+              {tile::Release{0}},
+              {tile::Wait{1}},
+              {tile::Multiply{in_runs() ? 1 : 0, 1, 0, 0, nullptr, fresh, -1, 0}},
+              {tile::Await{0}},
+              {tile::Release{1}}};
+    }
+    // Where wgmma reads B itself its ring is this one, else what was made of it.
+    const int big_ring = reads_b_itself() ? 0 : 1, big = reads_b_itself() ? 1 : 0;
+    const int rest = reads_b_itself() ? 0 : 1;
+    const Ref first = in_runs() ? fresh : nodes_.boolean(true);
+    return {{tile::Wait{0}},
+            {tile::ReadFragments{0, 1, 0, 0, of_group}},
+            {tile::Wait{1}},
+            {tile::Multiply{1, big_ring, 0, big, nullptr, first, -1, 1}},
+            {tile::Multiply{1, 1, 0, rest, nullptr, nullptr, -1, 0}},
+            {tile::Multiply{1, big_ring, 0, big, nullptr, nullptr, -1, 0}},
+            {tile::Await{0}},
+            {tile::Release{0}},
+            {tile::Release{1}},
+            {tile::AddRuns{0, 1, fresh, !in_runs()}}};
+  }
+
   /// Runs of a few tiles of k, each of which ends before its sums are added up.
   tile::Operation over_runs(SymbolId k, Ref of_group) {
     const std::int64_t length = std::min<std::int64_t>(tiles_of_run(s_) * tile_k_, k_each_);
     const SymbolId run = nodes_.new_symbol("run", k_each_);
     Ref end = nodes_.add(at(run), number(length));
     if (k_each_ % length != 0) end = nodes_.op("min", ScalarType::kI64, {end, number(k_each_)});
-    tile::Loop of_run{k,
-                      at(run),
-                      end,
-                      number(tile_k_),
-                      {{tile::Wait{0}},
-                       {tile::Multiply{1, 0, 0, 1, of_group, nodes_.is_zero(at(k))}},
-                       {tile::Advance{0, nodes_.is_zero(nodes_.subtract(at(k), at(run)))}}},
-                      ""};
-    return {tile::Loop{
-        run,
-        number(0),
-        number(k_each_),
-        number(length),
-        {{std::move(of_run)}, {tile::Drain{0}}, {tile::AddRuns{0, 1, nodes_.is_zero(at(run))}}},
-        fmt::format("Terms are added in f32 in runs of {}.", length)}};
+    const bool tf32 = is_bulk_tf32(s_.pipe);
+    tile::Body round = {{tile::Wait{0}},
+                        {tile::Multiply{1, 0, 0, 1, of_group, nodes_.is_zero(at(k))}},
+                        {tile::Advance{0, nodes_.is_zero(nodes_.subtract(at(k), at(run)))}}};
+    if (tf32) round = tf32_round(k, of_group);
+    tile::Body body = {{tile::Loop{k, at(run), end, number(tile_k_), std::move(round), ""}}};
+    if (!tf32) body.push_back({tile::Drain{0}});
+    body.push_back({tile::AddRuns{0, 1, nodes_.is_zero(at(run))}});
+    return {tile::Loop{run, number(0), number(k_each_), number(length), std::move(body),
+                       fmt::format("Terms are added in f32 in runs of {}.", length)}};
   }
   [[nodiscard]] bool in_runs() const { return adds_in_runs(c_, s_.pipe); }
   [[nodiscard]] bool in_short_runs() const { return adds_in_short_runs(c_, s_.pipe); }
@@ -429,17 +508,19 @@ class BulkBuilder {
     tile::Store store = store_at(where, of_group);
     store.buffer = partial();
     store.type = c_.total_type;
-    store.contiguous = c_.n_size % 2 == 0 ? 2 : 1;
+    store.contiguous = !is_turned() && c_.n_size % 2 == 0 ? 2 : 1;
     store.value = c_.sum;
     store.guard = nodes_.boolean(true);
     Ref matrix = nodes_.scale(at(where.slice), c_.batch_size);
     if (where.batch >= 0) matrix = nodes_.add(matrix, at(where.batch));
     store.element = nodes_.add(
-        nodes_.scale(nodes_.add(nodes_.scale(matrix, c_.m_size), at(c_.m)), c_.n_size), at(c_.n));
+        nodes_.scale(nodes_.add(nodes_.scale(matrix, given_.m_size), at(given_.m)), given_.n_size),
+        at(given_.n));
     return store;
   }
 
-  const Contraction& c_;
+  const Contraction& given_;
+  const Contraction c_;  ///< rows and columns as wgmma has them
   const Schedule& s_;
   const Goal& goal_;
   Nodes& nodes_;
@@ -458,6 +539,36 @@ bool has_bulk_operands(const Contraction& c) {
   const bool same_half =
       half && c.a.type == c.b.type && (c.total_type == ScalarType::kF32 || c.narrow_terms);
   return (fp8 || same_half) && view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
+}
+
+bool has_bulk_f32(const Contraction& c) {
+  return c.a.type == ScalarType::kF32 && c.b.type == ScalarType::kF32 &&
+         (c.total_type == ScalarType::kF32 || c.narrow_terms) && view_of(c, c.a, 64).has_value() &&
+         view_of(c, c.b, 64).has_value();
+}
+
+bool of_columns(const Contraction& c) {
+  const auto a = strides_of(c, c.a), b = strides_of(c, c.b);
+  return a && b && a->k == 1 && b->k != 1;
+}
+
+Contraction transposed(const Contraction& c) {
+  Contraction turned = c;
+  std::swap(turned.a, turned.b);
+  std::swap(turned.m, turned.n);
+  std::swap(turned.m_size, turned.n_size);
+  for (Bound& bound : turned.bounds) std::swap(bound.row, bound.column);
+  turned.contiguous_n = longest_run(*c.nodes, c.element, turned.n, c.nest->type);
+  return turned;
+}
+
+std::int64_t bulk_tf32_bytes(const Contraction& c, const Schedule& s) {
+  const bool turned = of_columns(c);
+  const bool along_k = strides_of(c, turned ? c.a : c.b)->k == 1;
+  const int tiles = s.pipe == Pipe::kBulkTf32x3 && !along_k ? 2 : 1;
+  const std::int64_t line = 128;  // [B] of k
+  return line * (s.stages * (s.bm + s.bn) + std::int64_t{tf32_stages(s)} * tiles * s.bn) +
+         std::int64_t{16} * (s.stages + tf32_stages(s));
 }
 
 double bulk_rate(const Contraction& c, const Operand& operand) {

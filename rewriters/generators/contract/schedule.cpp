@@ -15,9 +15,10 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr Pipe kPipes[] = {Pipe::kFma,         Pipe::kFmaRuns,   Pipe::kWgmma,    Pipe::kMma,
-                           Pipe::kWgmmaTf32x3, Pipe::kTf32x3,    Pipe::kTf32,     Pipe::kBf16,
-                           Pipe::kWgmmaBf16,   Pipe::kWgmmaBulk, Pipe::kWgmmaFast};
+constexpr Pipe kPipes[] = {
+    Pipe::kFma,       Pipe::kFmaRuns,    Pipe::kWgmma,   Pipe::kMma,       Pipe::kWgmmaTf32x3,
+    Pipe::kTf32x3,    Pipe::kTf32,       Pipe::kBf16,    Pipe::kWgmmaBf16, Pipe::kWgmmaBulk,
+    Pipe::kWgmmaFast, Pipe::kBulkTf32x3, Pipe::kBulkTf32};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
@@ -130,6 +131,15 @@ void repair_wgmma_bulk(Schedule& s, const Contraction& c) {
     s.cluster /= 2;
 }
 
+void repair_bulk_tf32(Schedule& s, const Contraction& c) {
+  s.bk = 32;
+  s.bm = std::clamp(s.bm, 64, 128);
+  s.bn = std::clamp(s.bn, 64, words_of_sum(c, s.pipe) == 2 ? 128 : 256);
+  s.wm = 64;
+  s.wn = s.bn;
+  s.tail = s.cluster = 1;
+}
+
 void repair_wgmma_tf32(Schedule& s) {
   s.bk = 32;
   // Two sets of sums, and A in halves twice: 64 x 128 a warpgroup.
@@ -157,6 +167,10 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
     case Pipe::kWgmmaTf32x3:
       repair_wgmma_tf32(s);
       break;
+    case Pipe::kBulkTf32x3:
+    case Pipe::kBulkTf32:
+      repair_bulk_tf32(s, c);
+      break;
     default:
       repair_mma(s, c);
   }
@@ -174,9 +188,19 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
 }  // namespace
 
 std::string_view name_of(Pipe pipe) {
-  constexpr std::string_view kNames[] = {"fma",        "fma-runs",     "mma",       "tf32x3",
-                                         "tf32",       "bf16",         "wgmma",     "wgmma-bulk",
-                                         "wgmma-bf16", "wgmma-tf32x3", "wgmma-fast"};
+  constexpr std::string_view kNames[] = {"fma",
+                                         "fma-runs",
+                                         "mma",
+                                         "tf32x3",
+                                         "tf32",
+                                         "bf16",
+                                         "wgmma",
+                                         "wgmma-bulk",
+                                         "wgmma-bf16",
+                                         "wgmma-tf32x3",
+                                         "wgmma-fast",
+                                         "wgmma-bulk-tf32x3",
+                                         "wgmma-bulk-tf32"};
   return kNames[static_cast<std::size_t>(pipe)];
 }
 
@@ -184,8 +208,10 @@ MathLevel math_of(const Contraction& c, Pipe pipe) {
   switch (pipe) {
     case Pipe::kTf32x3:
     case Pipe::kWgmmaTf32x3:
+    case Pipe::kBulkTf32x3:
       return MathLevel::kTf32x3;
     case Pipe::kTf32:
+    case Pipe::kBulkTf32:
       return MathLevel::kTf32;
     case Pipe::kBf16:
     case Pipe::kWgmmaBf16:
@@ -199,7 +225,11 @@ MathLevel math_of(const Contraction& c, Pipe pipe) {
 
 bool is_fma(Pipe pipe) { return pipe == Pipe::kFma || pipe == Pipe::kFmaRuns; }
 
-bool is_bulk(Pipe pipe) { return pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaFast; }
+bool is_bulk_tf32(Pipe pipe) { return pipe == Pipe::kBulkTf32x3 || pipe == Pipe::kBulkTf32; }
+
+bool is_bulk(Pipe pipe) {
+  return pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaFast || is_bulk_tf32(pipe);
+}
 
 ScalarType sum_type(const Contraction& c, Pipe pipe) {
   return pipe == Pipe::kFma ? c.total_type : ScalarType::kF32;
@@ -214,7 +244,7 @@ bool adds_in_short_runs(const Contraction& c, Pipe pipe) {
 int words_of_sum(const Contraction& c, Pipe pipe) {
   const bool two =
       sum_type(c, pipe) == ScalarType::kF64 || adds_in_runs(c, pipe) || adds_in_short_runs(c, pipe);
-  return two || pipe == Pipe::kTf32x3 ? 2 : 1;
+  return two || pipe == Pipe::kTf32x3 || pipe == Pipe::kBulkTf32x3 ? 2 : 1;
 }
 
 int registers_of_fma(const Contraction& c, const Schedule& s) {
@@ -244,12 +274,13 @@ int sm_count(const Goal& goal) {
 
 int Schedule::threads() const {
   if (is_fma(pipe)) return bm / tm * (bn / tn);
-  if (is_bulk(pipe)) return bm / wm * 128 + 128;
+  if (is_bulk(pipe)) return bm / wm * 128 + (is_bulk_tf32(pipe) ? 256 : 128);
   if (is_wgmma(pipe)) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
 
 std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
+  if (is_bulk_tf32(schedule.pipe)) return bulk_tf32_bytes(c, schedule);
   const Tile a = tile_of(c, c.a, schedule, true), b = tile_of(c, c.b, schedule, false);
   // Three tiles of B in halves.
   const std::int64_t planes =
@@ -288,6 +319,10 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
         break;
       case Pipe::kWgmmaFast:
         can = capability == 90 && has_fp8(c) && has_bulk_operands(c);
+        break;
+      case Pipe::kBulkTf32x3:
+      case Pipe::kBulkTf32:
+        can = capability == 90 && has_bulk_f32(c);
         break;
       case Pipe::kWgmmaTf32x3:
       case Pipe::kWgmmaBf16:
@@ -402,13 +437,19 @@ double rate_of(const Contraction& c, Pipe pipe) {
       return 900;
     case Pipe::kWgmmaTf32x3:
       return 230;
+    case Pipe::kBulkTf32x3:
+      return 240;  // not measured: as the pipes that were before it, like the next one
+    case Pipe::kBulkTf32:
+      return 300;
   }
   return 1;
 }
 
 /// Of a schedule, in cycles: waves of blocks, each bound by its multiplying or by what it reads,
 /// and blocks that are alone on their SM start and finish while nothing multiplies.
-double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
+double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
+  const Contraction turned = is_bulk_tf32(s.pipe) && of_columns(given) ? transposed(given) : given;
+  const Contraction& c = turned;
   const bool bulk = is_bulk(s.pipe);
   const double rate_a = bulk ? bulk_rate(c, c.a) : 40;  // of one SM, when all do [B/cycle]
   const double rate_b = bulk ? bulk_rate(c, c.b) : 40;
@@ -437,6 +478,8 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
     reuse = s.tm * s.tn / (s.tm * s.tn + 1.5 * (s.tm + s.tn));
   } else if (!is_wgmma(s.pipe)) {
     reuse = s.wm * s.wn / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
+  } else if (is_bulk_tf32(s.pipe)) {
+    reuse = (s.bn >= 128 ? 1 : 0.7) * (s.bm >= 128 ? 1 : 0.6);  // two groups take turns
   } else if (bulk) {
     reuse = s.bn >= 256 ? 1 : s.bn >= 128 ? 0.97 : 0.7;
     if (words > 1) reuse *= 0.85;  // sums of runs are added up
@@ -610,7 +653,9 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   s.async_transpose = step.string_param("transpose", "async") == "async";
   repair(s, c, shared_limit(goal));
   if (shared_bytes(c, s) > shared_limit(goal)) return refused("contract: too much shared memory");
-  const std::int64_t tiles = ceil_divide(c.m_size, s.bm) * ceil_divide(c.n_size, s.bn);
+  const bool turned = is_bulk_tf32(s.pipe) && of_columns(c);
+  const std::int64_t tiles = ceil_divide(turned ? c.n_size : c.m_size, s.bm) *
+                             ceil_divide(turned ? c.m_size : c.n_size, s.bn);
   if (tiles * c.batch_size > kMaxGrid[0]) return refused("contract: more blocks than a grid has");
   return s;
 }

@@ -22,20 +22,25 @@ enum class Pipe {
   kWgmmaBf16,  ///< as kWgmma, of what kBf16 takes
   kWgmmaTf32x3,  ///< wgmma m64nNk8 three times
   kWgmmaFast,    ///< as kWgmmaBulk, of 8-bit floats, all terms in the tensor cores' sums
+  kBulkTf32x3,   ///< as kWgmmaTf32x3, its tiles copied in bulk, one of them split by a role
+  kBulkTf32,     ///< once: f32 rounded to tf32, likewise
 };
 [[nodiscard]] std::string_view name_of(Pipe pipe);
 [[nodiscard]] MathLevel math_of(const Contraction& c, Pipe pipe);
 [[nodiscard]] bool is_fma(Pipe pipe);
 /// Whether hopper.h makes its kernels.
 [[nodiscard]] bool is_bulk(Pipe pipe);
+/// Of these, those that multiply f32 as tf32.
+[[nodiscard]] bool is_bulk_tf32(Pipe pipe);
 
 struct Schedule {
   Pipe pipe = Pipe::kFma;
-  int bm = 128, bn = 128, bk = 16;  ///< of a block [elements]
-  int tm = 8, tn = 8;               ///< of a thread (fma)
-  int wm = 64, wn = 32;             ///< of a warp (mma)
-  int stages = 3;                   ///< tiles in shared memory at once
-  int split_k = 1;                  ///< blocks that share one output tile
+  /// Of a block [elements]; of_columns(): bm counts columns of the output, bn rows.
+  int bm = 128, bn = 128, bk = 16;
+  int tm = 8, tn = 8;    ///< of a thread (fma)
+  int wm = 64, wn = 32;  ///< of a warp (mma)
+  int stages = 3;        ///< tiles in shared memory at once
+  int split_k = 1;       ///< blocks that share one output tile
   /// Blocks that share each tile of the last wave, which else leaves most of the GPU idle
   /// (stream-K's aim, with blocks of fixed work); 1 with split_k.
   int tail = 1;

@@ -59,13 +59,14 @@ class Probed : public generators::NestCase {
               bool along_k) {
     whole_numbers(name, type, rows * k);
     const int tile = static_cast<int>(p.rings[0].tiles.size());
-    p.rings[0].tiles.push_back({"tile_" + name, type, wgmma_operand(rows, k, along_k)});
+    p.rings[0].tiles.push_back({"tile_" + name, type, wgmma_operand(rows, k, along_k, type)});
+    const std::int64_t line = line_of(type);
     View view{.name = "map_" + name, .buffer = name, .type = type, .swizzle = 128};
     view.shape = along_k ? std::vector{rows, k} : std::vector{k, rows};
     view.strides = {view.shape[1]};
-    view.box = {view.shape[0], 64};
+    view.box = {view.shape[0], line};
     p.views.push_back(std::move(view));
-    for (std::int64_t first = 0; first < (along_k ? k : rows); first += 64) {
+    for (std::int64_t first = 0; first < (along_k ? k : rows); first += line) {
       BulkCopy copy{.tile = tile, .view = static_cast<int>(p.views.size()) - 1};
       copy.from = numbers({0, first});
       copy.to = along_k ? std::vector<std::int64_t>{0, first} : std::vector<std::int64_t>{first, 0};

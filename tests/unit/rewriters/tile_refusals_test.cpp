@@ -342,7 +342,7 @@ TEST_F(TileRefusals, ProductsOfEightBits) {
   EXPECT_EQ(product_mistake(good, tile(kE5m2, 128, true, kE5m2), 64), "");
   EXPECT_EQ(product_mistake(good, tile(kF16, 128, true, kF16), 64),
             "wgmma does not multiply e4m3 by f16");
-  EXPECT_EQ(product_mistake(good, tile(kE4m3, 128, false, kE4m3), 64),
+  EXPECT_EQ(product_mistake(good, tile(kE4m3, 128, false, kF16), 64),
             "'a' lies along its rows; wgmma reads 8-bit floats along k only");
   // In lines of 64 elements, as those of 16 bits lie.
   EXPECT_NE(product_mistake(good, tile(kE4m3, 128, true, kF16), 64)
@@ -352,7 +352,7 @@ TEST_F(TileRefusals, ProductsOfEightBits) {
   EXPECT_EQ(product_mistake(short_k, short_k, 64),
             "16 and 16 of k in 'a' and 'a'; both must have a same multiple of 32");
   EXPECT_EQ(product_mistake(Fragments{"weights", 128, kE4m3}, good, 64),
-            "'weights' are e4m3; fragments are f16 or bf16");
+            "'weights' are e4m3; fragments are f16, bf16 or f32");
 }
 
 }  // namespace

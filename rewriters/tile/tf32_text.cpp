@@ -1,0 +1,164 @@
+#include "rewriters/tile/tf32_text.h"
+
+#include "rewriters/generators/printing/instructions.h"
+#include "rewriters/generators/printing/text.h"
+#include "rewriters/tile/operands.h"
+
+namespace hone::tile {
+namespace {
+
+using generators::filled;
+using generators::Holes;
+
+constexpr const char* kReadAlongK = R"(const float* const from = $from;
+const int row = $first + warp * 16 + lane % 16;
+#pragma unroll
+for (int j = 0; j < $eighths; ++j) {
+  // The eighths of a row's 128 bytes are swizzled.
+  $prefixmatrices($to[j], &from[row * 32 + ((j * 2 + lane / 16) ^ row % 8) * 4]);
+  #pragma unroll
+  for (int l = 0; l < 4; ++l) $make;
+  $settle
+}
+)";
+
+constexpr const char* kReadAlongRows = R"(const float* const from = $from;
+// Lanes of odd k ask for k + 4 first: no two lanes meet in a bank.
+const bool odd = lane % 2 != 0;
+#pragma unroll
+for (int j = 0; j < $eighths; ++j) {
+  #pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = $first + warp * 16 + half * 8 + lane / 4;
+    unsigned got[2];
+    #pragma unroll
+    for (int l = 0; l < 2; ++l) {
+      const int k = lane % 4 + (odd ? 4 - l * 4 : l * 4);
+      const int line = row / 32 * 32 + j * 8 + k;
+      got[l] = __float_as_uint(from[line * 32 + ((row % 32 / 4) ^ k) * 4 + row % 4]);
+    }
+    $to[j][half] = odd ? got[1] : got[0];
+    $to[j][half + 2] = odd ? got[0] : got[1];
+  }
+  #pragma unroll
+  for (int l = 0; l < 4; ++l) $make;
+  $settle
+}
+)";
+
+// The same places as before.
+constexpr const char* kSplitAlongK = R"(const float* const from = $from;
+$big
+$rest
+#pragma unroll
+for (int i = 0; i < $pieces; ++i) {
+  const int at = (i * $threads + $thread) * 4;
+  const $prefixpack<unsigned, 4> got = *reinterpret_cast<const $prefixpack<unsigned, 4>*>(&from[at]);
+  $upper_pack
+  $lower_pack
+  #pragma unroll
+  for (int l = 0; l < 4; ++l) $make_pack;
+  $store_upper
+  $store_lower
+}
+)";
+
+// Transposed: a warp reads four rows of all k, and writes each row to every bank once.
+constexpr const char* kSplitAlongRows = R"(const float* const from = $from;
+$big
+$rest
+#pragma unroll
+for (int i = 0; i < $pieces; ++i) {
+  const int piece = i * $threads + $thread, k = piece % 32, first = piece / 32 * 4;
+  const int line = first / 32 * 32 + k;
+  const $prefixpack<unsigned, 4> got = *reinterpret_cast<const $prefixpack<unsigned, 4>*>(
+      &from[line * 32 + ((first % 32 / 4) ^ k % 8) * 4]);
+  #pragma unroll
+  for (int l = 0; l < 4; ++l) {
+    const int row = first + l, at = row * 32 + ((k / 4) ^ row % 8) * 4 + k % 4;
+    $make_one
+  }
+}
+)";
+
+constexpr const char* kLeft = R"(
+// What a product of tf32 leaves of x where it reads x itself: x less its upper 19 bits, as tf32.
+__device__ __forceinline__ unsigned $prefixleft(unsigned bits) {
+  return $prefixrounded(
+      __float_as_uint(__uint_as_float(bits) - __uint_as_float(bits & 0xffffe000u)));
+}
+)";
+
+}  // namespace
+
+std::string Tf32Helpers::text(const std::string& prefix) const {
+  std::string text;
+  if (matrices)
+    text += generators::matrix_loads(prefix, generators::SharedPlace::kPointer, false);
+  if (rounded || split || left) text += generators::tf32_roundings(prefix, split);
+  if (left) text += filled(kLeft, {{"prefix", prefix}});
+  return text;
+}
+
+std::string read_fragments(const SharedTile& tile, const ReadCall& call, const std::string& prefix,
+                           Tf32Helpers& helpers) {
+  const bool along_k = is_along_k(tile), rest = !call.rest.empty();
+  (rest ? helpers.split : helpers.rounded) = true;
+  helpers.matrices |= along_k;
+  Holes holes = {{"prefix", prefix},
+                 {"from", call.from},
+                 {"first", call.first_row},
+                 {"eighths", std::to_string(tile.layout.extent(1) / 8)},
+                 {"to", call.to},
+                 {"rest", call.rest}};
+  holes["make"] = filled(rest ? "$prefixsplit($to[j][l], $rest[j][l], $to[j][l])"
+                              : "$to[j][l] = $prefixrounded($to[j][l])",
+                         holes);
+  holes["settle"] =
+      filled(rest ? "$prefixsettle($to[j]);\n$prefixsettle($rest[j]);" : "$prefixsettle($to[j]);",
+             holes);
+  return filled(along_k ? kReadAlongK : kReadAlongRows, holes);
+}
+
+std::string split_tile(const SharedTile& tile, const SplitCall& call, const std::string& prefix,
+                       Tf32Helpers& helpers) {
+  const bool big = !call.big.empty(), rest = !call.rest.empty();
+  (big && rest ? helpers.split : rest ? helpers.left : helpers.rounded) = true;
+  Holes holes = {{"prefix", prefix},
+                 {"from", call.from},
+                 {"threads", std::to_string(call.threads)},
+                 {"thread", call.thread},
+                 {"pieces", std::to_string(tile.layout.elements() / 4 / call.threads)},
+                 {"big", big ? "float* const big = " + call.big + ";" : ""},
+                 {"rest", rest ? "float* const rest = " + call.rest + ";" : ""}};
+  const auto make = [&](const std::string& upper, const std::string& lower) {
+    if (!rest) return upper + " = " + prefix + "rounded(got.at[l])";
+    if (!big) return lower + " = " + prefix + "left(got.at[l])";
+    return prefix + "split(" + upper + ", " + lower + ", got.at[l])";
+  };
+  if (is_along_k(tile)) {
+    const auto both = [&](bool there, const char* text) {
+      return there ? filled(text, {{"prefix", prefix}}) : std::string();
+    };
+    holes["upper_pack"] = both(big, "$prefixpack<unsigned, 4> upper;");
+    holes["lower_pack"] = both(rest, "$prefixpack<unsigned, 4> lower;");
+    holes["make_pack"] = make("upper.at[l]", "lower.at[l]");
+    holes["store_upper"] =
+        both(big, "*reinterpret_cast<$prefixpack<unsigned, 4>*>(&big[at]) = upper;");
+    holes["store_lower"] =
+        both(rest, "*reinterpret_cast<$prefixpack<unsigned, 4>*>(&rest[at]) = lower;");
+    return filled(kSplitAlongK, holes);
+  }
+  std::string one = big && rest ? "unsigned upper, lower;\n" : "";
+  if (big && rest) {
+    one += make("upper", "lower") + ";\nbig[at] = __uint_as_float(upper);\n"
+           "rest[at] = __uint_as_float(lower);";
+  } else {
+    one = big ? "big[at] = __uint_as_float(" + prefix + "rounded(got.at[l]));"
+              : "rest[at] = __uint_as_float(" + prefix + "left(got.at[l]));";
+  }
+  holes["make_one"] = one;
+  return filled(kSplitAlongRows, holes);
+}
+
+}  // namespace hone::tile
