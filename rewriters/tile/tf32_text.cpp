@@ -93,8 +93,7 @@ __device__ __forceinline__ unsigned $prefixleft(unsigned bits) {
 
 std::string Tf32Helpers::text(const std::string& prefix) const {
   std::string text;
-  if (matrices)
-    text += generators::matrix_loads(prefix, generators::SharedPlace::kPointer, false);
+  if (matrices) text += generators::matrix_loads(prefix, generators::SharedPlace::kPointer, false);
   if (rounded || split || left) text += generators::tf32_roundings(prefix, split);
   if (left) text += filled(kLeft, {{"prefix", prefix}});
   return text;
@@ -105,18 +104,14 @@ std::string read_fragments(const SharedTile& tile, const ReadCall& call, const s
   const bool along_k = is_along_k(tile), rest = !call.rest.empty();
   (rest ? helpers.split : helpers.rounded) = true;
   helpers.matrices |= along_k;
-  Holes holes = {{"prefix", prefix},
-                 {"from", call.from},
-                 {"first", call.first_row},
-                 {"eighths", std::to_string(tile.layout.extent(1) / 8)},
-                 {"to", call.to},
-                 {"rest", call.rest}};
+  Holes holes = {{"prefix", prefix},        {"from", call.from},
+                 {"first", call.first_row}, {"eighths", std::to_string(tile.layout.extent(1) / 8)},
+                 {"to", call.to},           {"rest", call.rest}};
   holes["make"] = filled(rest ? "$prefixsplit($to[j][l], $rest[j][l], $to[j][l])"
                               : "$to[j][l] = $prefixrounded($to[j][l])",
                          holes);
-  holes["settle"] =
-      filled(rest ? "$prefixsettle($to[j]);\n$prefixsettle($rest[j]);" : "$prefixsettle($to[j]);",
-             holes);
+  holes["settle"] = filled(
+      rest ? "$prefixsettle($to[j]);\n$prefixsettle($rest[j]);" : "$prefixsettle($to[j]);", holes);
   return filled(along_k ? kReadAlongK : kReadAlongRows, holes);
 }
 
@@ -151,7 +146,8 @@ std::string split_tile(const SharedTile& tile, const SplitCall& call, const std:
   }
   std::string one = big && rest ? "unsigned upper, lower;\n" : "";
   if (big && rest) {
-    one += make("upper", "lower") + ";\nbig[at] = __uint_as_float(upper);\n"
+    one += make("upper", "lower") +
+           ";\nbig[at] = __uint_as_float(upper);\n"
            "rest[at] = __uint_as_float(lower);";
   } else {
     one = big ? "big[at] = __uint_as_float(" + prefix + "rounded(got.at[l]));"

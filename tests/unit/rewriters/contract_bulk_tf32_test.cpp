@@ -18,7 +18,7 @@ struct Tf32Level {
   double tolerance;
 };
 const std::vector<Tf32Level> kTf32Levels = {{"wgmma-bulk-tf32x3", MathLevel::kTf32x3, 2e-6},
-                                    {"wgmma-bulk-tf32", MathLevel::kTf32, 3e-3}};
+                                            {"wgmma-bulk-tf32", MathLevel::kTf32, 3e-3}};
 
 /// A product of which either operand, or none, lies along k, in every way that they can lie.
 TEST(ContractBulkTf32, InEveryOrientation) {
@@ -87,8 +87,8 @@ TEST(ContractBulkTf32, RoundsAsItSays) {
           value = static_cast<float>(1 + std::abs(value));
       const auto offer = kContract->match(product.goal());
       ASSERT_TRUE(offer.has_value()) << offer.error().message;
-      const auto generated =
-          kContract->generate(product.goal(), Product::step_at(*offer, tf32_at(pipe, "64", "64")), "g_");
+      const auto generated = kContract->generate(
+          product.goal(), Product::step_at(*offer, tf32_at(pipe, "64", "64")), "g_");
       ASSERT_TRUE(generated.has_value()) << generated.error().message;
       const std::vector<double> got = product.run(*generated), want = product.expected();
       ASSERT_EQ(got.size(), want.size());

@@ -24,12 +24,9 @@ struct Tf32Program : Probed {
     p.sums = {{"sums", 64}};
     p.fragments = {{"of_a", 32, ScalarType::kF32}, {"rest_of_a", 32, ScalarType::kF32}};
     fill();
-    p.roles.push_back({.name = "split",
-                       .body = {{Wait{0}},
-                                {Acquire{1}},
-                                {SplitTile{0, 1, 1, 0, 1}},
-                                {Commit{1}},
-                                {Release{0}}}});
+    p.roles.push_back(
+        {.name = "split",
+         .body = {{Wait{0}}, {Acquire{1}}, {SplitTile{0, 1, 1, 0, 1}}, {Commit{1}}, {Release{0}}}});
     buffer("C", ScalarType::kF32, 64 * 64, hone::Role::kOut);
     p.parameters.push_back({"C", ScalarType::kF32, true});
     const Ref yes = nodes.boolean(true), sum = nodes.load("%sum", ScalarType::kF32, number(0));
@@ -59,9 +56,7 @@ struct Tf32Program : Probed {
                      .contiguous = 2}}};
   }
 
-  Body& role(std::string_view name) {
-    return std::ranges::find(p.roles, name, &Role::name)->body;
-  }
+  Body& role(std::string_view name) { return std::ranges::find(p.roles, name, &Role::name)->body; }
   Body& math() { return role("math"); }
   Body& split() { return role("split"); }
   SplitTile& splitting() { return std::get<SplitTile>(split()[2].is); }
@@ -95,12 +90,11 @@ TEST(TileTf32, RegistersAndTilesHaveWhatTheLayoutsSay) {
           std::swap(test.math()[2], test.math()[3]);
           std::rotate(test.math().begin() + 3, test.math().begin() + 4, test.math().begin() + 8);
         }
-        const std::string after =
-            "g_wait_for(&full_made[stage_made], parity_made);";
-        std::string lines = Probed::each_of("__uint_as_float(of_a[i / 4][i % 4])", kOfThread) +
-                            Probed::each_of("__uint_as_float(rest_of_a[i / 4][i % 4])", kOfThread,
-                                            kTile) +
-                            Probed::raw("rest_of_b", kTile, std::to_string(3 * kTile));
+        const std::string after = "g_wait_for(&full_made[stage_made], parity_made);";
+        std::string lines =
+            Probed::each_of("__uint_as_float(of_a[i / 4][i % 4])", kOfThread) +
+            Probed::each_of("__uint_as_float(rest_of_a[i / 4][i % 4])", kOfThread, kTile) +
+            Probed::raw("rest_of_b", kTile, std::to_string(3 * kTile));
         if (big) lines += Probed::raw("big_b", kTile, std::to_string(2 * kTile));
         const std::vector<double> got = test.probed({{after, lines}});
         ASSERT_FALSE(got.empty());
@@ -168,7 +162,8 @@ TEST(TileTf32, Refusals) {
   EXPECT_EQ(with([](Tf32Program& t) { t.p.cluster = t.p.grid = 2; }),
             "ring 'made' is written in each block of a cluster; only copies are shared");
   EXPECT_EQ(with([](Tf32Program& t) {
-              BulkCopy copy{.ring = 1, .tile = 0, .view = 0, .from = t.numbers({0, 0}), .to = {0, 0}};
+              BulkCopy copy{
+                  .ring = 1, .tile = 0, .view = 0, .from = t.numbers({0, 0}), .to = {0, 0}};
               t.split().insert(t.split().begin() + 2, {copy});
             }),
             "'big_b' is copied to, and threads write its ring");
@@ -227,7 +222,8 @@ TEST(TileTf32, Refusals) {
   EXPECT_EQ(read_mistake(longer, {"of", 64, ScalarType::kF32}),
             "'l' does not lie as a line of k, or of rows: (64:32) x (32:1, 2:2048) swizzle 128");
   const SharedTile rows{"r", ScalarType::kF32, wgmma_operand(64, 32, false, ScalarType::kF32)};
-  EXPECT_EQ(product_mistake(rows, rows, 64), "'r' lies along its rows; wgmma reads tf32 along k only");
+  EXPECT_EQ(product_mistake(rows, rows, 64),
+            "'r' lies along its rows; wgmma reads tf32 along k only");
 }
 
 }  // namespace
