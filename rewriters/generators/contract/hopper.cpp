@@ -128,8 +128,8 @@ std::optional<tile::View> output_view(const Contraction& c) {
   return view;
 }
 
-/// Stages of what is made of B.
-int tf32_stages(const Schedule& s) { return s.bn >= 256 ? 2 : 3; }
+/// Stages of what is made of B as tf32.
+constexpr int kMadeStages = 3;
 
 /// What the two roles have in common: which tile of the output is next, and of which part of k.
 struct Place {
@@ -225,7 +225,7 @@ class BulkBuilder {
   /// B as wgmma reads it, rounded to tf32; of three products what that leaves, and where B lies
   /// along k this alone, as wgmma reads the upper bits of B itself.
   void add_tf32_ring() {
-    program_.rings.push_back({"made", tf32_stages(s_), {}});
+    program_.rings.push_back({"made", kMadeStages, {}});
     for (const char* name : {"big_b", "rest_of_b"}) {
       const bool rest = name[0] == 'r';
       if (rest ? !is_thrice() : is_thrice() && reads_b_itself()) continue;
@@ -567,8 +567,8 @@ std::int64_t bulk_tf32_bytes(const Contraction& c, const Schedule& s) {
   const bool along_k = strides_of(c, turned ? c.a : c.b)->k == 1;
   const int tiles = s.pipe == Pipe::kBulkTf32x3 && !along_k ? 2 : 1;
   const std::int64_t line = 128;  // [B] of k
-  return line * (s.stages * (s.bm + s.bn) + std::int64_t{tf32_stages(s)} * tiles * s.bn) +
-         std::int64_t{16} * (s.stages + tf32_stages(s));
+  return line * (s.stages * (s.bm + s.bn) + std::int64_t{kMadeStages} * tiles * s.bn) +
+         std::int64_t{16} * (s.stages + kMadeStages);
 }
 
 double bulk_rate(const Contraction& c, const Operand& operand) {

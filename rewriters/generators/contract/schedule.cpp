@@ -131,10 +131,11 @@ void repair_wgmma_bulk(Schedule& s, const Contraction& c) {
     s.cluster /= 2;
 }
 
-void repair_bulk_tf32(Schedule& s, const Contraction& c) {
+void repair_bulk_tf32(Schedule& s) {
   s.bk = 32;
   s.bm = std::clamp(s.bm, 64, 128);
-  s.bn = std::clamp(s.bn, 64, words_of_sum(c, s.pipe) == 2 ? 128 : 256);
+  // 512 threads: the compiler has 128 registers for an instruction and its sums.
+  s.bn = std::clamp(s.bn, 64, 128);
   s.wm = 64;
   s.wn = s.bn;
   s.tail = s.cluster = 1;
@@ -169,7 +170,7 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
       break;
     case Pipe::kBulkTf32x3:
     case Pipe::kBulkTf32:
-      repair_bulk_tf32(s, c);
+      repair_bulk_tf32(s);
       break;
     default:
       repair_mma(s, c);
