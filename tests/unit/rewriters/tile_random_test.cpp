@@ -45,7 +45,7 @@ class RandomProgram : public generators::NestCase {
   [[nodiscard]] std::string describe() const {
     return fmt::format(
         "{} {} m {} n {} k {} batches {}, tiles {} x {} x {}, {} groups, cluster {}, stages {}, "
-        "along k {} {} {}, {} rings, {}{}{}{}{}{}{}",
+        "along k {} {} {}, {} rings, {}{}{}{}{}{}{}{}",
         chain_ ? "chain" : "product",
         fmt::format("{} x {}", to_string(a_type_), to_string(b_type_)), m_, n_, k_, batches_, rows_,
         columns_, tile_k_, groups_, cluster_, stages_, a_.along_k, b_.along_k, c_.along_k,
@@ -54,7 +54,8 @@ class RandomProgram : public generators::NestCase {
         : runs_ ? "runs "
                 : "",
         turns_ ? "turns " : "", staged_ ? "staged " : "", guarded_ ? "guarded " : "",
-        turned_ ? "turned " : "", reduction_);
+        turned_ ? "turned " : "", reduction_,
+        tf32_ ? thrice_ ? reads_b_ ? " tf32x3 of B itself" : " tf32x3" : " tf32" : "");
   }
 
  private:
@@ -92,6 +93,13 @@ class RandomProgram : public generators::NestCase {
     batches_ = one_of({1, 1, 2});
     a_type_ = b_type_ = type_;
     fp8_ = !chain_ && below(3) == 0;
+    tf32_ = !chain_ && !fp8_ && below(3) == 0;
+    if (tf32_) {
+      a_type_ = b_type_ = out_ = ScalarType::kF32;
+      thrice_ = coin();
+      // Where wgmma does not read B itself it has to be made.
+      reads_b_ = thrice_ && b_.along_k && coin();
+    }
     if (!fp8_) return;
     a_type_ = one_of({ScalarType::kE4m3, ScalarType::kE5m2});
     b_type_ = one_of({ScalarType::kE4m3, ScalarType::kE5m2});
@@ -112,9 +120,13 @@ class RandomProgram : public generators::NestCase {
       columns_ = c_.along_k || !b_.along_k ? 64 : 16 * (1 + below(5));
       tile_e_ = c_.along_k ? 8 * (1 + below(12)) : 64;
     }
-    cluster_ = one_of({1, 1, 1, 2, 4});
+    if (tf32_) {
+      tile_k_ = 32;
+      columns_ = b_.along_k ? 16 * (1 + below(8)) : 32 * (1 + below(4));
+    }
+    cluster_ = tf32_ ? 1 : one_of({1, 1, 1, 2, 4});
     stages_ = 1 + below(4);
-    advances_ = !chain_ && stages_ > 1 && coin();
+    advances_ = !chain_ && !tf32_ && stages_ > 1 && coin();
     runs_ = !chain_ && below(4) == 0;
     forget_ = runs_ && coin();
     turns_ = groups_ > 1 && coin();
@@ -141,6 +153,9 @@ class RandomProgram : public generators::NestCase {
     buffer(matrix.name, matrix.type, batches_ * matrix.rows * matrix.k, hone::Role::kIn);
     // Whole numbers, so that sums are exact.
     for (double& value : contents[matrix.name]) value = below(7) - 3;
+    // Of one operand such that tf32 does not hold, as the product of both rests is left out.
+    if (thrice_ && (matrix.name == "A") == rest_of_a_)
+      for (double& value : contents[matrix.name]) value += 4096 * (below(3) - 1);
     ring.tiles.push_back(
         {"tile_" + matrix.name, matrix.type,
          wgmma_operand(matrix.tile_rows, matrix.tile_k, matrix.along_k, matrix.type)});
@@ -193,7 +208,7 @@ class RandomProgram : public generators::NestCase {
 
   /// A tile of another swizzle in the first ring, and its view, the last one.
   void add_spare() {
-    if (fp8_ || below(3) != 0) return;
+    if (fp8_ || tf32_ || below(3) != 0) return;
     const int swizzle = one_of({0, 32, 64, 128});
     const std::int64_t width = swizzle == 0 ? 24 : swizzle / 2;
     spare_ = static_cast<int>(p.rings[0].tiles.size());
@@ -229,7 +244,7 @@ class RandomProgram : public generators::NestCase {
     buffer("Y", out_, batches_ * m_ * out_columns_, hone::Role::kOut);
     sum_ = nodes.load("%sum", ScalarType::kF32, number(0));
     draw_maps();
-    const bool given = groups_ == 2 && coin();
+    const bool given = groups_ == 2 && !tf32_ && coin();
     p.roles = {{.name = "load", .registers = given ? 24 : 0, .one_thread = true},
                {.name = "math", .warp_groups = groups_, .registers = given ? 240 : 0}};
     for (const bool loads : {true, false}) {
@@ -243,6 +258,52 @@ class RandomProgram : public generators::NestCase {
       p.roles[loads ? 0 : 1].body = {{Loop{tile, nodes.divide(at(p.block), number(cluster_)),
                                            number(tiles_), number(clusters), std::move(body), ""}}};
     }
+    if (!tf32_) return;
+    const int rest = !thrice_ ? -1 : reads_b_ ? 0 : 1;
+    Body body;
+    body.push_back(loop("k_first", k_, tile_k_, [&](Ref, Body& round) {
+      round = {{Wait{0}},
+               {Acquire{1}},
+               {SplitTile{0, 1, 1, reads_b_ ? -1 : 0, rest}},
+               {Commit{1}},
+               {Release{0}}};
+    }));
+    const SymbolId tile = nodes.new_symbol("tile", tiles_);
+    p.roles.push_back({.name = "split",
+                       .body = {{Loop{tile, at(p.block), number(tiles_), number(clusters),
+                                      std::move(body), ""}}}});
+  }
+
+  /// What is made of B for wgmma, and A in registers.
+  void make_tf32() {
+    p.rings.push_back({"made", 1 + below(3), {}});
+    for (const char* name : {"big", "rest"}) {
+      if (name[0] == 'b' ? reads_b_ : !thrice_) continue;
+      p.rings.back().tiles.push_back(
+          {name, ScalarType::kF32, wgmma_operand(columns_, tile_k_, true, ScalarType::kF32)});
+    }
+    p.fragments = {{"of_a", tile_k_, ScalarType::kF32}};
+    if (thrice_) p.fragments.push_back({"rest_of_a", tile_k_, ScalarType::kF32});
+  }
+
+  /// One tile of k in tf32.
+  void tf32_round(Ref fresh, Body& to) {
+    const bool early = !reads_b_ && coin();
+    to.insert(to.end(), {{Wait{0}}, {ReadFragments{0, thrice_ ? 1 : -1, 0, 0, of_group()}}});
+    if (early) to.push_back({Release{0}});
+    to.push_back({Wait{1}});
+    Multiply big{.sums = runs_ ? 1 : 0, .ring = 1, .b = 0, .fresh = fresh, .fragments = 0};
+    if (reads_b_) big.ring = 0, big.b = 1;
+    multiply(big, to);
+    if (thrice_) {
+      big.fresh = nullptr;
+      big.fragments = 1;
+      multiply(big, to);
+      multiply({.sums = big.sums, .ring = 1, .b = reads_b_ ? 0 : 1, .fragments = 0}, to);
+    }
+    to.push_back({Await{0}});
+    if (!early) to.push_back({Release{0}});
+    to.push_back({Release{1}});
   }
 
   void make_rings() {
@@ -255,11 +316,14 @@ class RandomProgram : public generators::NestCase {
       p.fragments = {{"weights", columns_, type_}};
     } else {
       p.rings = {{"tiles", stages_, {}}};
-      if (coin()) p.rings.push_back({"others", advances_ ? 2 + below(2) : 1 + below(3), {}});
+      rest_of_a_ = coin();
+      if (!tf32_ && coin())
+        p.rings.push_back({"others", advances_ ? 2 + below(2) : 1 + below(3), {}});
       add_matrix(a_, p.rings.front());
       add_matrix(b_, p.rings.back());
       p.sums = {{"sums", columns_}};
       if (runs_) p.sums.push_back({"runs", columns_});
+      if (tf32_) make_tf32();
     }
     add_spare();
     // What fits, in all stages.
@@ -314,7 +378,7 @@ class RandomProgram : public generators::NestCase {
   }
 
   void load_product(const Place& here, Body& body) {
-    const int last = static_cast<int>(p.rings.size()) - 1;
+    const int last = tf32_ ? 0 : static_cast<int>(p.rings.size()) - 1;
     body.push_back(loop("k_first", k_, tile_k_, [&](Ref k, Body& round) {
       round.push_back({Acquire{0}});
       copy(a_, 0, 0, 0, here.batch, here.m_first, k, round);
@@ -344,22 +408,24 @@ class RandomProgram : public generators::NestCase {
   }
 
   void math_product(const Place& here, Body& body) {
-    const int last = static_cast<int>(p.rings.size()) - 1;
+    const int last = tf32_ ? 0 : static_cast<int>(p.rings.size()) - 1;
     const auto both = [&](const auto& visit) {
       for (int ring = 0; ring <= last; ++ring) visit(ring);
     };
     const bool zeroed = !runs_ && coin();
     if (zeroed) body.push_back({MapSums{.sums = 0, .value = real(0)}});
     const auto round = [&](Ref k, Ref first, Body& to) {
+      const Ref fresh = zeroed    ? nodes.boolean(false)
+                        : forget_ ? nodes.is_zero(nodes.subtract(k, first))
+                                  : nodes.is_zero(k);
+      if (tf32_) return tf32_round(fresh, to);
       both([&](int ring) { to.push_back({Wait{ring}}); });
       multiply({.sums = runs_ ? 1 : 0,
                 .ring = last,
                 .a = 0,
                 .b = last > 0 ? 0 : 1,
                 .a_row = of_group(),
-                .fresh = zeroed    ? nodes.boolean(false)
-                         : forget_ ? nodes.is_zero(nodes.subtract(k, first))
-                                   : nodes.is_zero(k),
+                .fresh = fresh,
                 .a_ring = 0},
                to);
       const Ref nothing = nodes.is_zero(nodes.subtract(k, first));
@@ -598,6 +664,9 @@ class RandomProgram : public generators::NestCase {
   ScalarType type_ = ScalarType::kF16, out_ = ScalarType::kF32;
   ScalarType a_type_ = type_, b_type_ = type_;
   bool fp8_ = false, forget_ = false;
+  bool tf32_ = false, thrice_ = false;
+  bool reads_b_ = false;    ///< wgmma reads B as it was copied
+  bool rest_of_a_ = false;  ///< A is what tf32 does not hold, else B
   std::int64_t m_ = 1, n_ = 1, k_ = 1, e_ = 1, batches_ = 1;
   Matrix a_, b_, c_;
   int groups_ = 1, rows_ = 64, tile_k_ = 64, columns_ = 64, tile_e_ = 64, cluster_ = 1, stages_ = 1;
