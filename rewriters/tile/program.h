@@ -101,6 +101,13 @@ struct SplitTile {
   int to_ring = 1;
   int big = -1, rest = -1;  ///< -1: is not needed
 };
+/// Producer, all threads of a role: elements as tf32 to tiles of the acquired stage. What is in
+/// `big` and what is in `rest` is the element, to 2^-22 of it.
+struct WriteTile {
+  int elements = 0;
+  int ring = 0;
+  int big = 0, rest = -1;  ///< -1: is not needed
+};
 /// Producer: goes on to the next stage.
 struct Commit {
   int ring = 0;
@@ -169,8 +176,8 @@ struct Store {
 
 struct Operation {
   std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, AddRuns,
-               Store, Release, Await, SplitTile, ReadFragments, MapSums, MapRows, ReduceRows,
-               FoldRows, RoundSums, TakeTurn, PassTurn>
+               Store, Release, Await, SplitTile, ReadFragments, Gather, RoundElements, WriteTile,
+               MapSums, MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn>
       is;
 };
 
@@ -200,6 +207,7 @@ struct Program {
   std::vector<Sums> sums;
   std::vector<Rows> rows = {};
   std::vector<Fragments> fragments = {};
+  std::vector<Elements> elements = {};
   std::vector<Role> roles;
   /// Buffers that are read by values of Stores, and then those that are written but through views:
   /// parameters.

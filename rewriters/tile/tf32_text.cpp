@@ -115,6 +115,92 @@ std::string read_fragments(const SharedTile& tile, const ReadCall& call, const s
   return filled(along_k ? kReadAlongK : kReadAlongRows, holes);
 }
 
+std::string each_element(const Elements& elements, const std::string& thread, int threads,
+                         const std::string& row, const std::string& k, const std::string& body) {
+  Holes holes = {{"count", std::to_string(elements.registers(threads))},
+                 {"threads", std::to_string(threads)},
+                 {"thread", thread},
+                 {"row", row.empty() ? "" : row + " + "},
+                 {"k", k.empty() ? "" : k + " + "},
+                 {"eighths", std::to_string(elements.rows / 8)},
+                 {"body", body}};
+  switch (elements.order) {
+    case Elements::Order::kFragments:
+      holes["which"] =
+          "const int row = $rowwarp * 16 + i % 2 * 8 + lane / 4;\n"
+          "const int k = $ki / 4 * 8 + i / 2 % 2 * 4 + lane % 4;";
+      break;
+    case Elements::Order::kAlongK:
+      holes["which"] =
+          "const int place = i * $threads + $thread;\n"
+          "const int row = $rowplace / 32, k = $kplace % 32;";
+      break;
+    case Elements::Order::kAlongRows:
+      holes["which"] =
+          "const int place = i * $threads + $thread;\n"
+          "const int row = $rowplace / 32 % $eighths * 8 + place % 8;\n"
+          "const int k = $kplace / 32 / $eighths * 4 + place / 8 % 4;";
+  }
+  holes["which"] = filled(holes["which"], holes);
+  return filled(R"(#pragma unroll
+for (int i = 0; i < $count; ++i) {
+  $which
+  $body
+}
+)",
+                holes);
+}
+
+std::string round_elements(const Elements& elements, const ReadCall& call,
+                           const std::string& prefix, Tf32Helpers& helpers) {
+  const bool rest = !call.rest.empty();
+  (rest ? helpers.split : helpers.rounded) = true;
+  const Holes holes = {{"prefix", prefix},
+                       {"from", call.from},
+                       {"eighths", std::to_string(elements.k / 8)},
+                       {"to", call.to},
+                       {"rest", call.rest}};
+  return filled(rest ? R"(#pragma unroll
+for (int j = 0; j < $eighths; ++j) {
+  #pragma unroll
+  for (int l = 0; l < 4; ++l)
+    $prefixsplit($to[j][l], $rest[j][l], __float_as_uint($from[j * 4 + l]));
+  $prefixsettle($to[j]);
+  $prefixsettle($rest[j]);
+}
+)"
+                     : R"(#pragma unroll
+for (int j = 0; j < $eighths; ++j) {
+  #pragma unroll
+  for (int l = 0; l < 4; ++l) $to[j][l] = $prefixrounded(__float_as_uint($from[j * 4 + l]));
+  $prefixsettle($to[j]);
+}
+)",
+                holes);
+}
+
+std::string write_tile(const Elements& elements, const SplitCall& call, const std::string& prefix,
+                       Tf32Helpers& helpers) {
+  const bool rest = !call.rest.empty();
+  (rest ? helpers.split : helpers.rounded) = true;
+  const Holes holes = {
+      {"prefix", prefix}, {"from", call.from}, {"big", call.big}, {"rest", call.rest}};
+  const std::string body =
+      filled(rest ? R"(const int at = row * 32 + ((k / 4) ^ row % 8) * 4 + k % 4;
+unsigned upper, lower;
+$prefixsplit(upper, lower, __float_as_uint($from[i]));
+big[at] = __uint_as_float(upper);
+rest[at] = __uint_as_float(lower);
+)"
+                  : R"(const int at = row * 32 + ((k / 4) ^ row % 8) * 4 + k % 4;
+big[at] = __uint_as_float($prefixrounded(__float_as_uint($from[i])));
+)",
+             holes);
+  return "float* const big = " + call.big + ";\n" +
+         (rest ? "float* const rest = " + call.rest + ";\n" : std::string()) +
+         each_element(elements, call.thread, call.threads, "", "", body);
+}
+
 std::string split_tile(const SharedTile& tile, const SplitCall& call, const std::string& prefix,
                        Tf32Helpers& helpers) {
   const bool big = !call.big.empty(), rest = !call.rest.empty();

@@ -53,6 +53,7 @@ class Verifier {
       states_.assign(program_.rings.size(), {});
       rows_.assign(program_.rows.size(), RowsState::kNothing);
       rounded_.assign(program_.fragments.size(), false);
+      gathered_.assign(program_.elements.size(), false);
       underway_.clear();
       unreleased_.clear();
       unknown_ = turn_ = false;
@@ -285,22 +286,94 @@ class Verifier {
       return refuse(fmt::format("'{}' is split before it is full", tile.name));
     if (!state(split.to_ring).acquired)
       return refuse(fmt::format("'{}' is split to a stage that is not empty", tile.name));
-    for (const int at : {split.big, split.rest}) {
-      if (at < 0) continue;
-      if (!is_place(at, ring(split.to_ring).tiles.size()))
-        return refuse("a split of what is not there");
-      const SharedTile& to = ring(split.to_ring).tiles[static_cast<std::size_t>(at)];
-      if (const std::string why = split_mistake(tile, to, role_->warp_groups * 128); !why.empty())
-        return refuse(why);
-      auto& written = state(split.to_ring).copied[static_cast<std::size_t>(at)];
-      if (std::ranges::count(written, true) != 0)
-        return refuse(fmt::format("a part of '{}' is written twice", to.name));
-      written.assign(written.size(), true);
-    }
+    for (const int at : {split.big, split.rest})
+      if (at >= 0 && !fill(split.to_ring, at, tile)) return;
     if (split.big < 0 && !is_along_k(tile))
       return refuse(fmt::format("'{}' lies along its rows, and is split as if wgmma read it itself",
                                 tile.name));
     state(split.ring).multiplied = true;
+  }
+
+  void check(const Gather& gather) {
+    if (!is_place(gather.elements, program_.elements.size()) || gather.value == nullptr ||
+        gather.row == nullptr || gather.k == nullptr)
+      return refuse("elements of what is not there");
+    const Elements& to = program_.elements[static_cast<std::size_t>(gather.elements)];
+    if (role_->one_thread)
+      return refuse(fmt::format("'{}' are in the registers of one thread alone", to.name));
+    const int threads = role_->warp_groups * 128;
+    if (to.k != line_of(ScalarType::kF32) || to.rows < 8 || to.rows % 8 != 0 ||
+        (to.order == Elements::Order::kFragments ? to.rows != 64 : to.rows * to.k % threads != 0))
+      return refuse(fmt::format("{} threads do not divide {} x {} elements of '{}'", threads,
+                                to.rows, to.k, to.name));
+    lift::for_each(gather.value, [&](lift::Ref node) {
+      if (node->kind == lift::Node::Kind::kLoad &&
+          std::ranges::none_of(program_.parameters, [&](const Program::Parameter& one) {
+            return one.buffer == node->op && !one.written;
+          }))
+        refuse(fmt::format("'{}' reads '{}', which is no parameter to read", to.name, node->op));
+    });
+    gathered_[static_cast<std::size_t>(gather.elements)] = true;
+  }
+  /// Elements that have values, in the order that their user needs.
+  bool has_elements(int at, bool for_fragments) {
+    if (!is_place(at, program_.elements.size())) {
+      refuse("elements of what is not there");
+      return false;
+    }
+    const Elements& elements = program_.elements[static_cast<std::size_t>(at)];
+    if (!gathered_[static_cast<std::size_t>(at)])
+      refuse(fmt::format("'{}' have no values yet", elements.name));
+    if ((elements.order == Elements::Order::kFragments) != for_fragments)
+      refuse(fmt::format("'{}' are not in the order of {}", elements.name,
+                         for_fragments ? "fragments" : "a tile"));
+    return true;
+  }
+
+  void check(const RoundElements& round) {
+    if (!has_elements(round.elements, true)) return;
+    if (!is_place(round.fragments, program_.fragments.size()) ||
+        (round.rest >= 0 && !is_place(round.rest, program_.fragments.size())) ||
+        round.rest == round.fragments)
+      return refuse("fragments of what is not there");
+    const Elements& from = program_.elements[static_cast<std::size_t>(round.elements)];
+    const SharedTile tile{from.name, ScalarType::kF32,
+                          wgmma_operand(from.rows, from.k, true, ScalarType::kF32)};
+    for (const int at : {round.fragments, round.rest}) {
+      if (at < 0) continue;
+      const Fragments& to = program_.fragments[static_cast<std::size_t>(at)];
+      if (const std::string why = read_mistake(tile, to); !why.empty()) return refuse(why);
+      check_unread(at);
+      rounded_[static_cast<std::size_t>(at)] = true;
+    }
+  }
+
+  void check(const WriteTile& write) {
+    if (!has_ring(write.ring) || !has_elements(write.elements, false)) return;
+    const Elements& from = program_.elements[static_cast<std::size_t>(write.elements)];
+    if (!state(write.ring).acquired)
+      return refuse(fmt::format("'{}' are written to a stage that is not empty", from.name));
+    const SharedTile tile{from.name, ScalarType::kF32,
+                          wgmma_operand(from.rows, from.k, true, ScalarType::kF32)};
+    for (const int at : {write.big, write.rest})
+      if (at >= 0 && !fill(write.ring, at, tile)) return;
+  }
+  /// A tile of the acquired stage is written with what has this type and shape.
+  bool fill(int to_ring, int at, const SharedTile& from) {
+    if (!is_place(at, ring(to_ring).tiles.size())) {
+      refuse("a split of what is not there");
+      return false;
+    }
+    const SharedTile& to = ring(to_ring).tiles[static_cast<std::size_t>(at)];
+    auto& written = state(to_ring).copied[static_cast<std::size_t>(at)];
+    if (const std::string why = split_mistake(from, to, role_->warp_groups * 128); !why.empty()) {
+      refuse(why);
+      return false;
+    }
+    if (std::ranges::count(written, true) != 0)
+      refuse(fmt::format("a part of '{}' is written twice", to.name));
+    written.assign(written.size(), true);
+    return true;
   }
 
   void check(const ReadFragments& read) {
@@ -690,6 +763,7 @@ class Verifier {
   std::vector<RingState> states_;
   std::vector<RowsState> rows_;
   std::vector<bool> rounded_;       ///< fragments that have values
+  std::vector<bool> gathered_;      ///< elements that have
   std::vector<Underway> underway_;  ///< in the order of their start
   bool unknown_ = false;            ///< whether there may be fewer, where a loop has no rounds
   bool turn_ = false;               ///< the role has it
@@ -726,7 +800,9 @@ int Program::writers(int ring) const {
     bool writes = false;
     for_each_operation(role.body, [&](const Operation& operation) {
       const auto* split = std::get_if<SplitTile>(&operation.is);
-      writes |= split != nullptr && split->to_ring == ring;
+      const auto* write = std::get_if<WriteTile>(&operation.is);
+      writes |=
+          (split != nullptr && split->to_ring == ring) || (write != nullptr && write->ring == ring);
     });
     warps += writes ? 4 * role.warp_groups : 0;
   }

@@ -142,7 +142,7 @@ class BulkBuilder {
   BulkBuilder(const Contraction& given, const Schedule& s, const Goal& goal,
               const std::string& prefix)
       : given_(given),
-        c_(is_bulk_tf32(s.pipe) && of_columns(given) ? transposed(given) : given),
+        c_(is_hopper_tf32(s.pipe) && of_columns(given) ? transposed(given) : given),
         s_(s),
         goal_(goal),
         nodes_(*given.nodes),
@@ -162,10 +162,11 @@ class BulkBuilder {
     const int sms = sms_for_clusters(goal, s.cluster);
     program_.grid = std::clamp<std::int64_t>(sms / s.cluster, 1, tiles_) * s.cluster;
     program_.comment = fmt::format(
-        "{}{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. A "
-        "thread copies tiles there, {} of 128 threads multiply them; each block does every {}th "
-        "tile.{}",
+        "{}{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. "
+        "{}, {} of 128 threads multiply them; each block does every {}th tile.{}",
         c.describe(), is_turned() ? ", transposed" : "", s.bm, s.bn, tile_k_, s.stages,
+        is_gathered(s.pipe) ? "A group of 128 threads writes those of one operand there"
+                            : "A thread copies tiles there",
         s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64), program_.grid / s.cluster,
         (s.cluster == 1 ? "" : fmt::format(" {} blocks share their tiles of B.", s.cluster)) +
             (s.split_k == 1
@@ -176,31 +177,40 @@ class BulkBuilder {
   tile::Program build() {
     program_.block = nodes_.new_symbol("block", program_.grid);
     program_.group = nodes_.new_symbol("group", s_.bm / 64);
-    program_.views = {*view_of(c_, c_.a, s_.bm), *view_of(c_, c_.b, s_.bn / s_.cluster)};
     program_.sums = {{"sums", s_.bn}};
-    if (in_runs() || in_short_runs() || is_thrice()) program_.sums.push_back({"runs", s_.bn});
+    if (in_runs() || in_short_runs() || is_thrice(s_.pipe))
+      program_.sums.push_back({"runs", s_.bn});
     const auto tile_of = [&](const char* name, const Operand& operand, int rows) {
       return tile::SharedTile{
           name, operand.type,
           tile::wgmma_operand(rows, tile_k_, strides_of(c_, operand)->k == 1, operand.type)};
     };
-    program_.rings = {
-        {"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm), tile_of("tile_b", c_.b, s_.bn)}}};
-    if (is_bulk_tf32(s_.pipe)) {
+    if (!is_gathered(s_.pipe)) {
+      program_.views = {*view_of(c_, c_.a, s_.bm), *view_of(c_, c_.b, s_.bn / s_.cluster)};
+      program_.rings = {
+          {"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm), tile_of("tile_b", c_.b, s_.bn)}}};
+    }
+    if (is_hopper_tf32(s_.pipe)) {
       add_tf32_ring();
       program_.fragments = {{"of_a", static_cast<int>(tile_k_), ScalarType::kF32}};
-      if (is_thrice())
+      if (is_thrice(s_.pipe))
         program_.fragments.push_back({"rest_of_a", static_cast<int>(tile_k_), ScalarType::kF32});
     }
     stage_outputs();
     parameters();
     const auto [load_registers, math_registers] = registers();
-    program_.roles = {
-        {.name = "load", .registers = load_registers, .one_thread = true, .body = {load()}},
-        {.name = "math", .warp_groups = s_.bm / 64, .registers = math_registers, .body = {math()}}};
-    if (is_bulk_tf32(s_.pipe))
-      program_.roles.insert(program_.roles.begin() + 1,
-                            {.name = "split", .registers = kSplitRegisters, .body = {split()}});
+    if (is_gathered(s_.pipe)) {
+      name_elements();
+      program_.roles = {{.name = "gather", .registers = load_registers, .body = {gather()}}};
+    } else {
+      program_.roles = {
+          {.name = "load", .registers = load_registers, .one_thread = true, .body = {load()}}};
+      if (is_hopper_tf32(s_.pipe))
+        program_.roles.push_back(
+            {.name = "split", .registers = kSplitRegisters, .body = {split()}});
+    }
+    program_.roles.push_back(
+        {.name = "math", .warp_groups = s_.bm / 64, .registers = math_registers, .body = {math()}});
     return std::move(program_);
   }
 
@@ -212,29 +222,31 @@ class BulkBuilder {
 
   /// Registers that the copying threads leave to the others.
   [[nodiscard]] std::pair<int, int> registers() const {
-    const bool split = is_bulk_tf32(s_.pipe);
+    const bool gathers = is_gathered(s_.pipe), split = is_hopper_tf32(s_.pipe) && !gathers;
     const int groups = s_.bm / 64, all = groups + (split ? 2 : 1);
     const int each = tile::Limits().registers / (128 * all) / 8 * 8;
     if (groups == 1 && !split) return {0, 0};
-    constexpr int kLoad = 24;
-    const int others = kLoad + (split ? kSplitRegisters : 0);
-    return {kLoad, std::min(240, (each * all - others) / groups / 8 * 8)};
+    const int first = gathers ? 96 : 24;
+    const int others = first + (split ? kSplitRegisters : 0);
+    return {first, std::min(240, (each * all - others) / groups / 8 * 8)};
   }
   static constexpr int kSplitRegisters = 72;
 
   /// B as wgmma reads it, rounded to tf32; of three products what that leaves, and where B lies
   /// along k this alone, as wgmma reads the upper bits of B itself.
   void add_tf32_ring() {
-    program_.rings.push_back({"made", kMadeStages, {}});
+    program_.rings.push_back({"made", is_gathered(s_.pipe) ? s_.stages : kMadeStages, {}});
     for (const char* name : {"big_b", "rest_of_b"}) {
       const bool rest = name[0] == 'r';
-      if (rest ? !is_thrice() : is_thrice() && reads_b_itself()) continue;
+      if (rest ? !is_thrice(s_.pipe) : is_thrice(s_.pipe) && reads_b_itself()) continue;
       program_.rings.back().tiles.push_back(
           {name, ScalarType::kF32, tile::wgmma_operand(s_.bn, tile_k_, true, ScalarType::kF32)});
     }
   }
-  [[nodiscard]] bool reads_b_itself() const { return strides_of(c_, c_.b)->k == 1; }
-  [[nodiscard]] bool is_thrice() const { return s_.pipe == Pipe::kBulkTf32x3; }
+  /// wgmma reads B's upper bits where a copy has brought it.
+  [[nodiscard]] bool reads_b_itself() const {
+    return !is_gathered(s_.pipe) && strides_of(c_, c_.b)->k == 1;
+  }
   [[nodiscard]] bool is_turned() const { return c_.m != given_.m; }
 
   /// Where shared memory is left for it, outputs are copied in bulk, as many columns at a time as
@@ -258,22 +270,29 @@ class BulkBuilder {
   /// Buffers that the output's value reads, and the output where it is written by threads.
   void parameters() {
     if (s_.split_k > 1) {
-      program_.parameters = {{partial(), c_.total_type, true}};
+      if (is_gathered(s_.pipe)) read_parameters({c_.a.value, c_.a.mask, c_.b.value, c_.b.mask});
+      program_.parameters.push_back({partial(), c_.total_type, true});
       return;
     }
-    for (const std::string& name : read_by_value())
-      if (name != c_.nest->buffer)
-        program_.parameters.push_back({name, goal_.buffer(name)->type, false});
+    std::vector<Ref> values = {c_.value, c_.guard, c_.element};
+    if (is_gathered(s_.pipe))
+      values.insert(values.end(), {c_.a.value, c_.a.mask, c_.b.value, c_.b.mask});
+    read_parameters(values);
     if (program_.stagings.empty())
       program_.parameters.push_back({c_.nest->buffer, c_.nest->type, true});
+  }
+  void read_parameters(const std::vector<Ref>& values) {
+    for (const std::string& name : read_by(values))
+      if (name != c_.nest->buffer)
+        program_.parameters.push_back({name, goal_.buffer(name)->type, false});
   }
 
   /// Where the sums of each part of k go.
   [[nodiscard]] std::string partial() const { return program_.prefix + "partial"; }
 
-  [[nodiscard]] std::vector<std::string> read_by_value() const {
+  [[nodiscard]] std::vector<std::string> read_by(const std::vector<Ref>& values) const {
     std::vector<std::string> names;
-    for (const Ref value : {c_.value, c_.guard, c_.element}) {
+    for (const Ref value : values) {
       for_each(value, [&](Ref node) {
         if (node->kind == Node::Kind::kLoad && node != c_.sum &&
             std::ranges::find(names, node->op) == names.end())
@@ -384,11 +403,13 @@ class BulkBuilder {
     const Place where = place(tile, body);
     const Ref of_group = s_.bm == 64 ? number(0) : nodes_.scale(at(program_.group), 64);
     const Ref fresh = nodes_.is_zero(at(k));
-    if (is_bulk_tf32(s_.pipe)) {
-      body.push_back(is_thrice() || !in_runs() ? tile::Operation{over_k(k, tf32_round(k, of_group))}
-                                               : over_runs(k, of_group));
+    if (is_hopper_tf32(s_.pipe)) {
+      if (is_gathered(s_.pipe)) body.push_back(gather_a(where, number(0), of_group));
+      body.push_back(is_thrice(s_.pipe) || !in_runs()
+                         ? tile::Operation{over_k(k, tf32_round(where, k, of_group))}
+                         : over_runs(where, k, of_group));
     } else if (in_runs()) {
-      body.push_back(over_runs(k, of_group));
+      body.push_back(over_runs(where, k, of_group));
     } else if (in_short_runs()) {
       tile::Loop loop = over_k(k, {{tile::Wait{0}},
                                    {tile::Multiply{1, 0, 0, 1, of_group, nodes_.boolean(true)}},
@@ -408,10 +429,63 @@ class BulkBuilder {
     return over_tiles(tile, std::move(body));
   }
 
+  void name_elements() {
+    using Order = tile::Elements::Order;
+    const int k = static_cast<int>(tile_k_);
+    program_.elements = {
+        {"next_of_a", 64, k, Order::kFragments},
+        {"next_of_b", s_.bn, k, c_.b.along_k ? Order::kAlongK : Order::kAlongRows}};
+  }
+  /// Reads the elements of an operand of `size` rows from (first, k) on; what lies beyond is 0.
+  tile::Operation gather_of(int elements, const Operand& operand, const Place& where, Ref first,
+                            Ref k, std::int64_t size) {
+    const Ref k_at = where.slice < 0 ? k : nodes_.add(nodes_.scale(at(where.slice), k_each_), k);
+    const auto reach = [&](Ref from, std::int64_t more) {
+      const auto range = nodes_.range(from);
+      return (range ? range->high : INT32_MAX) + more;
+    };
+    tile::Gather gather;
+    gather.elements = elements;
+    gather.row = first;
+    gather.k = k_at;
+    gather.row_symbol = nodes_.new_symbol("row", reach(first, program_.elements[elements].rows));
+    gather.k_symbol = nodes_.new_symbol("k", reach(k_at, tile_k_));
+    const Ref row = at(gather.row_symbol), of_k = at(gather.k_symbol);
+    lift::Nodes::Substitution places = {{operand.outer, row}, {operand.k, of_k}};
+    if (where.batch >= 0) places[c_.batch] = at(where.batch);
+    const Ref there = nodes_.both(
+        nodes_.both(nodes_.less(row, number(size)), nodes_.less(of_k, number(c_.k_size))),
+        nodes_.substitute(operand.mask, places));
+    const Ref value = nodes_.cast(nodes_.substitute(operand.value, places), ScalarType::kF32);
+    gather.value = nodes_.select(there, value, nodes_.number(0, ScalarType::kF32));
+    return {std::move(gather)};
+  }
+  tile::Operation gather_a(const Place& where, Ref k, Ref of_group) {
+    return gather_of(0, c_.a, where, nodes_.add(at(where.m_first), of_group), k, c_.m_size);
+  }
+  tile::Operation gather_b(const Place& where, Ref k) {
+    return gather_of(1, c_.b, where, at(where.n_first), k, c_.n_size);
+  }
+
+  /// B to what wgmma reads of it, its elements read a tile ahead.
+  tile::Operation gather() {
+    const SymbolId tile = nodes_.new_symbol("tile", tiles_);
+    const SymbolId k = nodes_.new_symbol("k_first", k_each_);
+    tile::Body body;
+    const Place where = place(tile, body);
+    body.push_back(gather_b(where, number(0)));
+    body.push_back({over_k(k, {{tile::Acquire{0}},
+                               {tile::WriteTile{1, 0, 0, is_thrice(s_.pipe) ? 1 : -1}},
+                               {tile::Commit{0}},
+                               gather_b(where, nodes_.add(at(k), number(tile_k_)))})});
+    return over_tiles(tile, std::move(body));
+  }
+
   /// B to what wgmma reads of it.
   tile::Operation split() {
     const bool both = program_.rings[1].tiles.size() == 2;
-    const int big = both || !is_thrice() ? 0 : -1, rest = !is_thrice() ? -1 : both ? 1 : 0;
+    const int big = both || !is_thrice(s_.pipe) ? 0 : -1;
+    const int rest = !is_thrice(s_.pipe) ? -1 : both ? 1 : 0;
     return over_tiles(
         nodes_.new_symbol("tile", tiles_),
         {{over_k(nodes_.new_symbol("k_first", k_each_), {{tile::Wait{0}},
@@ -423,9 +497,26 @@ class BulkBuilder {
 
   /// One tile of k as tf32: once, or the three products of halves that matter, the small ones
   /// first.
-  tile::Body tf32_round(SymbolId k, Ref of_group) {
+  tile::Body tf32_round(const Place& where, SymbolId k, Ref of_group) {
     const Ref fresh = nodes_.is_zero(at(k));
-    if (!is_thrice()) {
+    const Ref first = in_runs() ? fresh : nodes_.boolean(true);  // of three
+    if (is_gathered(s_.pipe)) {
+      const bool thrice = is_thrice(s_.pipe);
+      tile::Body body = {{tile::RoundElements{0, 0, thrice ? 1 : -1}}, {tile::Wait{0}}};
+      const int sums = static_cast<int>(program_.sums.size()) - 1;
+      if (thrice) {
+        body.push_back({tile::Multiply{sums, 0, 0, 0, nullptr, first, -1, 1}});
+        body.push_back({tile::Multiply{sums, 0, 0, 1, nullptr, nullptr, -1, 0}});
+      }
+      body.push_back({tile::Multiply{sums, 0, 0, 0, nullptr, thrice ? nullptr : fresh, -1, 0}});
+      // The next ones are on their way while the tensor cores are at these.
+      body.push_back(gather_a(where, nodes_.add(at(k), number(tile_k_)), of_group));
+      body.push_back({tile::Await{0}});
+      body.push_back({tile::Release{0}});
+      if (thrice) body.push_back({tile::AddRuns{0, 1, fresh, !in_runs()}});
+      return body;
+    }
+    if (!is_thrice(s_.pipe)) {
       return {{tile::Wait{0}},
               {tile::ReadFragments{0, -1, 0, 0, of_group}},
               {tile::Release{0}},
@@ -437,7 +528,6 @@ class BulkBuilder {
     // Where wgmma reads B itself its ring is this one, else what was made of it.
     const int big_ring = reads_b_itself() ? 0 : 1, big = reads_b_itself() ? 1 : 0;
     const int rest = reads_b_itself() ? 0 : 1;
-    const Ref first = in_runs() ? fresh : nodes_.boolean(true);
     return {{tile::Wait{0}},
             {tile::ReadFragments{0, 1, 0, 0, of_group}},
             {tile::Wait{1}},
@@ -451,16 +541,16 @@ class BulkBuilder {
   }
 
   /// Runs of a few tiles of k, each of which ends before its sums are added up.
-  tile::Operation over_runs(SymbolId k, Ref of_group) {
+  tile::Operation over_runs(const Place& where, SymbolId k, Ref of_group) {
     const std::int64_t length = std::min<std::int64_t>(tiles_of_run(s_) * tile_k_, k_each_);
     const SymbolId run = nodes_.new_symbol("run", k_each_);
     Ref end = nodes_.add(at(run), number(length));
     if (k_each_ % length != 0) end = nodes_.op("min", ScalarType::kI64, {end, number(k_each_)});
-    const bool tf32 = is_bulk_tf32(s_.pipe);
+    const bool tf32 = is_hopper_tf32(s_.pipe);
     tile::Body round = {{tile::Wait{0}},
                         {tile::Multiply{1, 0, 0, 1, of_group, nodes_.is_zero(at(k))}},
                         {tile::Advance{0, nodes_.is_zero(nodes_.subtract(at(k), at(run)))}}};
-    if (tf32) round = tf32_round(k, of_group);
+    if (tf32) round = tf32_round(where, k, of_group);
     tile::Body body = {{tile::Loop{k, at(run), end, number(tile_k_), std::move(round), ""}}};
     if (!tf32) body.push_back({tile::Drain{0}});
     body.push_back({tile::AddRuns{0, 1, nodes_.is_zero(at(run))}});
@@ -547,10 +637,14 @@ bool has_bulk_f32(const Contraction& c) {
          view_of(c, c.b, 64).has_value();
 }
 
-bool of_columns(const Contraction& c) {
-  const auto a = strides_of(c, c.a), b = strides_of(c, c.b);
-  return a && b && a->k == 1 && b->k != 1;
+bool has_gathered_f32(const Contraction& c) {
+  const auto is_f32 = [&](const Operand& operand) {
+    return operand.type == ScalarType::kF32 && !reads(operand.value, c) && !reads(operand.mask, c);
+  };
+  return is_f32(c.a) && is_f32(c.b);
 }
+
+bool of_columns(const Contraction& c) { return c.a.along_k && !c.b.along_k; }
 
 Contraction transposed(const Contraction& c) {
   Contraction turned = c;
@@ -562,7 +656,9 @@ Contraction transposed(const Contraction& c) {
   return turned;
 }
 
-std::int64_t bulk_tf32_bytes(const Contraction& c, const Schedule& s) {
+std::int64_t tf32_bytes(const Contraction& c, const Schedule& s) {
+  if (is_gathered(s.pipe))
+    return s.stages * (std::int64_t{128} * s.bn * (is_thrice(s.pipe) ? 2 : 1) + 16);
   const bool turned = of_columns(c);
   const bool along_k = strides_of(c, turned ? c.a : c.b)->k == 1;
   const int tiles = s.pipe == Pipe::kBulkTf32x3 && !along_k ? 2 : 1;

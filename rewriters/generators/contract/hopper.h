@@ -15,13 +15,15 @@ namespace hone::generators::contract {
 [[nodiscard]] bool has_bulk_operands(const Contraction& c);
 /// The same of f32, in either orientation.
 [[nodiscard]] bool has_bulk_f32(const Contraction& c);
+/// Operands of f32 that threads can read whatever they are, masks and all, but for the output.
+[[nodiscard]] bool has_gathered_f32(const Contraction& c);
 /// Of products of f32 as tf32: whether wgmma's rows, its operand in registers, are the columns of
-/// the output, as the other operand has to lie along k, and A does where B does not.
+/// the output, as the other operand had best lie along k, and A does where B does not.
 [[nodiscard]] bool of_columns(const Contraction& c);
 /// The same product with A and B, rows and columns exchanged.
 [[nodiscard]] Contraction transposed(const Contraction& c);
 /// What such a kernel takes of shared memory [B].
-[[nodiscard]] std::int64_t bulk_tf32_bytes(const Contraction& c, const Schedule& s);
+[[nodiscard]] std::int64_t tf32_bytes(const Contraction& c, const Schedule& s);
 /// What bulk copies of this operand bring to each multiprocessor when all copy [B/cycle]: less
 /// where rows of 128 bytes do not begin at lines of the L2, as each then takes two. Measured on an
 /// H100.

@@ -16,9 +16,9 @@ namespace hone::generators::contract {
 namespace {
 
 constexpr Pipe kPipes[] = {
-    Pipe::kFma,       Pipe::kFmaRuns,    Pipe::kWgmma,   Pipe::kMma,       Pipe::kWgmmaTf32x3,
-    Pipe::kTf32x3,    Pipe::kTf32,       Pipe::kBf16,    Pipe::kWgmmaBf16, Pipe::kWgmmaBulk,
-    Pipe::kWgmmaFast, Pipe::kBulkTf32x3, Pipe::kBulkTf32};
+    Pipe::kFma,       Pipe::kFmaRuns,    Pipe::kWgmma,    Pipe::kMma,          Pipe::kWgmmaTf32x3,
+    Pipe::kTf32x3,    Pipe::kTf32,       Pipe::kBf16,     Pipe::kWgmmaBf16,    Pipe::kWgmmaBulk,
+    Pipe::kWgmmaFast, Pipe::kBulkTf32x3, Pipe::kBulkTf32, Pipe::kGatherTf32x3, Pipe::kGatherTf32};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
@@ -135,7 +135,7 @@ void repair_bulk_tf32(Schedule& s) {
   s.bk = 32;
   s.bm = std::clamp(s.bm, 64, 128);
   // 512 threads: the compiler has 128 registers for an instruction and its sums.
-  s.bn = std::clamp(s.bn, 64, 128);
+  s.bn = std::clamp(s.bn, is_gathered(s.pipe) ? 32 : 64, 128);
   s.wm = 64;
   s.wn = s.bn;
   s.tail = s.cluster = 1;
@@ -170,6 +170,8 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
       break;
     case Pipe::kBulkTf32x3:
     case Pipe::kBulkTf32:
+    case Pipe::kGatherTf32x3:
+    case Pipe::kGatherTf32:
       repair_bulk_tf32(s);
       break;
     default:
@@ -201,7 +203,9 @@ std::string_view name_of(Pipe pipe) {
                                          "wgmma-tf32x3",
                                          "wgmma-fast",
                                          "wgmma-bulk-tf32x3",
-                                         "wgmma-bulk-tf32"};
+                                         "wgmma-bulk-tf32",
+                                         "wgmma-gather-tf32x3",
+                                         "wgmma-gather-tf32"};
   return kNames[static_cast<std::size_t>(pipe)];
 }
 
@@ -210,9 +214,11 @@ MathLevel math_of(const Contraction& c, Pipe pipe) {
     case Pipe::kTf32x3:
     case Pipe::kWgmmaTf32x3:
     case Pipe::kBulkTf32x3:
+    case Pipe::kGatherTf32x3:
       return MathLevel::kTf32x3;
     case Pipe::kTf32:
     case Pipe::kBulkTf32:
+    case Pipe::kGatherTf32:
       return MathLevel::kTf32;
     case Pipe::kBf16:
     case Pipe::kWgmmaBf16:
@@ -226,10 +232,19 @@ MathLevel math_of(const Contraction& c, Pipe pipe) {
 
 bool is_fma(Pipe pipe) { return pipe == Pipe::kFma || pipe == Pipe::kFmaRuns; }
 
-bool is_bulk_tf32(Pipe pipe) { return pipe == Pipe::kBulkTf32x3 || pipe == Pipe::kBulkTf32; }
+bool is_gathered(Pipe pipe) { return pipe == Pipe::kGatherTf32x3 || pipe == Pipe::kGatherTf32; }
+
+bool is_hopper_tf32(Pipe pipe) {
+  return pipe == Pipe::kBulkTf32x3 || pipe == Pipe::kBulkTf32 || is_gathered(pipe);
+}
+
+bool is_thrice(Pipe pipe) {
+  return pipe == Pipe::kTf32x3 || pipe == Pipe::kWgmmaTf32x3 || pipe == Pipe::kBulkTf32x3 ||
+         pipe == Pipe::kGatherTf32x3;
+}
 
 bool is_bulk(Pipe pipe) {
-  return pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaFast || is_bulk_tf32(pipe);
+  return pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaFast || is_hopper_tf32(pipe);
 }
 
 ScalarType sum_type(const Contraction& c, Pipe pipe) {
@@ -245,7 +260,7 @@ bool adds_in_short_runs(const Contraction& c, Pipe pipe) {
 int words_of_sum(const Contraction& c, Pipe pipe) {
   const bool two =
       sum_type(c, pipe) == ScalarType::kF64 || adds_in_runs(c, pipe) || adds_in_short_runs(c, pipe);
-  return two || pipe == Pipe::kTf32x3 || pipe == Pipe::kBulkTf32x3 ? 2 : 1;
+  return two || (is_thrice(pipe) && pipe != Pipe::kWgmmaTf32x3) ? 2 : 1;
 }
 
 int registers_of_fma(const Contraction& c, const Schedule& s) {
@@ -255,8 +270,7 @@ int registers_of_fma(const Contraction& c, const Schedule& s) {
 
 int tiles_of_run(const Schedule& s) {
   // Tensor cores cut off what they do not round: less is added up of f32.
-  const bool thrice = s.pipe == Pipe::kTf32x3 || s.pipe == Pipe::kWgmmaTf32x3;
-  const int terms = thrice ? 64 : 256;
+  const int terms = is_thrice(s.pipe) ? 64 : 256;
   return std::max(1, terms / s.bk);
 }
 
@@ -275,13 +289,14 @@ int sm_count(const Goal& goal) {
 
 int Schedule::threads() const {
   if (is_fma(pipe)) return bm / tm * (bn / tn);
-  if (is_bulk(pipe)) return bm / wm * 128 + (is_bulk_tf32(pipe) ? 256 : 128);
+  if (is_bulk(pipe))
+    return bm / wm * 128 + (is_hopper_tf32(pipe) && !is_gathered(pipe) ? 256 : 128);
   if (is_wgmma(pipe)) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
 
 std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
-  if (is_bulk_tf32(schedule.pipe)) return bulk_tf32_bytes(c, schedule);
+  if (is_hopper_tf32(schedule.pipe)) return tf32_bytes(c, schedule);
   const Tile a = tile_of(c, c.a, schedule, true), b = tile_of(c, c.b, schedule, false);
   // Three tiles of B in halves.
   const std::int64_t planes =
@@ -324,6 +339,10 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
       case Pipe::kBulkTf32x3:
       case Pipe::kBulkTf32:
         can = capability == 90 && has_bulk_f32(c);
+        break;
+      case Pipe::kGatherTf32x3:
+      case Pipe::kGatherTf32:
+        can = capability == 90 && in_f32 && has_gathered_f32(c);
         break;
       case Pipe::kWgmmaTf32x3:
       case Pipe::kWgmmaBf16:
@@ -439,9 +458,13 @@ double rate_of(const Contraction& c, Pipe pipe) {
     case Pipe::kWgmmaTf32x3:
       return 230;
     case Pipe::kBulkTf32x3:
-      return 240;  // not measured: as the pipes that were before it, like the next one
+      return 240;  // these four are not measured: as the pipes that were before them
     case Pipe::kBulkTf32:
       return 300;
+    case Pipe::kGatherTf32x3:
+      return 210;
+    case Pipe::kGatherTf32:
+      return 290;
   }
   return 1;
 }
@@ -449,7 +472,8 @@ double rate_of(const Contraction& c, Pipe pipe) {
 /// Of a schedule, in cycles: waves of blocks, each bound by its multiplying or by what it reads,
 /// and blocks that are alone on their SM start and finish while nothing multiplies.
 double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
-  const Contraction turned = is_bulk_tf32(s.pipe) && of_columns(given) ? transposed(given) : given;
+  const Contraction turned =
+      is_hopper_tf32(s.pipe) && of_columns(given) ? transposed(given) : given;
   const Contraction& c = turned;
   const bool bulk = is_bulk(s.pipe);
   const double rate_a = bulk ? bulk_rate(c, c.a) : 40;  // of one SM, when all do [B/cycle]
@@ -479,7 +503,7 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
     reuse = s.tm * s.tn / (s.tm * s.tn + 1.5 * (s.tm + s.tn));
   } else if (!is_wgmma(s.pipe)) {
     reuse = s.wm * s.wn / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
-  } else if (is_bulk_tf32(s.pipe)) {
+  } else if (is_hopper_tf32(s.pipe)) {
     reuse = (s.bn >= 128 ? 1 : 0.7) * (s.bm >= 128 ? 1 : 0.6);  // two groups take turns
   } else if (bulk) {
     reuse = s.bn >= 256 ? 1 : s.bn >= 128 ? 0.97 : 0.7;
@@ -654,7 +678,7 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   s.async_transpose = step.string_param("transpose", "async") == "async";
   repair(s, c, shared_limit(goal));
   if (shared_bytes(c, s) > shared_limit(goal)) return refused("contract: too much shared memory");
-  const bool turned = is_bulk_tf32(s.pipe) && of_columns(c);
+  const bool turned = is_hopper_tf32(s.pipe) && of_columns(c);
   const std::int64_t tiles = ceil_divide(turned ? c.n_size : c.m_size, s.bm) *
                              ceil_divide(turned ? c.m_size : c.n_size, s.bn);
   if (tiles * c.batch_size > kMaxGrid[0]) return refused("contract: more blocks than a grid has");

@@ -20,18 +20,23 @@ enum class Pipe {
   kWgmmaBulk,  ///< the same, its tiles copied in bulk by a thread of their own (hopper.h); m64nNk32
                ///< of 8-bit floats, in runs
   kWgmmaBf16,  ///< as kWgmma, of what kBf16 takes
-  kWgmmaTf32x3,  ///< wgmma m64nNk8 three times
-  kWgmmaFast,    ///< as kWgmmaBulk, of 8-bit floats, all terms in the tensor cores' sums
-  kBulkTf32x3,   ///< as kWgmmaTf32x3, its tiles copied in bulk, one of them split by a role
-  kBulkTf32,     ///< once: f32 rounded to tf32, likewise
+  kWgmmaTf32x3,   ///< wgmma m64nNk8 three times
+  kWgmmaFast,     ///< as kWgmmaBulk, of 8-bit floats, all terms in the tensor cores' sums
+  kBulkTf32x3,    ///< as kWgmmaTf32x3, its tiles copied in bulk, one of them split by a role
+  kBulkTf32,      ///< once: f32 rounded to tf32, likewise
+  kGatherTf32x3,  ///< as kBulkTf32x3, of whatever operands: threads read their elements
+  kGatherTf32,    ///< once, likewise
 };
 [[nodiscard]] std::string_view name_of(Pipe pipe);
 [[nodiscard]] MathLevel math_of(const Contraction& c, Pipe pipe);
 [[nodiscard]] bool is_fma(Pipe pipe);
 /// Whether hopper.h makes its kernels.
 [[nodiscard]] bool is_bulk(Pipe pipe);
-/// Of these, those that multiply f32 as tf32.
-[[nodiscard]] bool is_bulk_tf32(Pipe pipe);
+/// Of these, those that multiply f32 as tf32, and those that do it three times.
+[[nodiscard]] bool is_hopper_tf32(Pipe pipe);
+[[nodiscard]] bool is_thrice(Pipe pipe);
+/// Of those, the ones whose operands no copies bring.
+[[nodiscard]] bool is_gathered(Pipe pipe);
 
 struct Schedule {
   Pipe pipe = Pipe::kFma;

@@ -18,7 +18,9 @@ struct Tf32Level {
   double tolerance;
 };
 const std::vector<Tf32Level> kTf32Levels = {{"wgmma-bulk-tf32x3", MathLevel::kTf32x3, 2e-6},
-                                            {"wgmma-bulk-tf32", MathLevel::kTf32, 3e-3}};
+                                            {"wgmma-bulk-tf32", MathLevel::kTf32, 3e-3},
+                                            {"wgmma-gather-tf32x3", MathLevel::kTf32x3, 2e-6},
+                                            {"wgmma-gather-tf32", MathLevel::kTf32, 3e-3}};
 
 /// A product of which either operand, or none, lies along k, in every way that they can lie.
 TEST(ContractBulkTf32, InEveryOrientation) {
