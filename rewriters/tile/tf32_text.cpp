@@ -46,7 +46,7 @@ for (int j = 0; j < $eighths; ++j) {
 }
 )";
 
-// The same places as before.
+// To the same places in the other tiles.
 constexpr const char* kSplitAlongK = R"(const float* const from = $from;
 $big
 $rest
@@ -230,16 +230,11 @@ std::string split_tile(const SharedTile& tile, const SplitCall& call, const std:
         both(rest, "*reinterpret_cast<$prefixpack<unsigned, 4>*>(&rest[at]) = lower;");
     return filled(kSplitAlongK, holes);
   }
-  std::string one = big && rest ? "unsigned upper, lower;\n" : "";
-  if (big && rest) {
-    one += make("upper", "lower") +
-           ";\nbig[at] = __uint_as_float(upper);\n"
-           "rest[at] = __uint_as_float(lower);";
-  } else {
-    one = big ? "big[at] = __uint_as_float(" + prefix + "rounded(got.at[l]));"
-              : "rest[at] = __uint_as_float(" + prefix + "left(got.at[l]));";
-  }
-  holes["make_one"] = one;
+  // For wgmma's own reading, without `big`, it would have to lie along k.
+  holes["make_one"] = rest ? "unsigned upper, lower;\n" + make("upper", "lower") +
+                                 ";\nbig[at] = __uint_as_float(upper);\n"
+                                 "rest[at] = __uint_as_float(lower);"
+                           : "big[at] = __uint_as_float(" + prefix + "rounded(got.at[l]));";
   return filled(kSplitAlongRows, holes);
 }
 

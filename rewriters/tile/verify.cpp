@@ -56,6 +56,8 @@ class Verifier {
       gathered_.assign(program_.elements.size(), false);
       underway_.clear();
       unreleased_.clear();
+      read_.clear();
+      by_warps_.clear();
       unknown_ = turn_ = false;
       of_group_ = {program_.group};
       check_registers(role);
@@ -230,6 +232,9 @@ class Verifier {
     if (written && program_.cluster > 1)
       refuse(fmt::format("ring '{}' is written in each block of a cluster; only copies are shared",
                          ring(acquire.ring).name));
+    if (read_.contains(acquire.ring))
+      refuse(fmt::format("role '{}' reads ring '{}', which it fills", role_->name,
+                         ring(acquire.ring).name));
     at = {.acquired = true};
     for (const SharedTile& tile : ring(acquire.ring).tiles)
       at.copied.emplace_back(static_cast<std::size_t>(tile.layout.elements()));
@@ -291,7 +296,15 @@ class Verifier {
     if (split.big < 0 && !is_along_k(tile))
       return refuse(fmt::format("'{}' lies along its rows, and is split as if wgmma read it itself",
                                 tile.name));
-    state(split.ring).multiplied = true;
+    read_by_warps(split.ring);
+  }
+  /// Each warp of a block tells those of its own block.
+  void read_by_warps(int at) {
+    if (program_.cluster > 1)
+      refuse(fmt::format("warps read ring '{}' by themselves, which blocks of a cluster share",
+                         ring(at).name));
+    state(at).multiplied = true;
+    by_warps_.insert(at);
   }
 
   void check(const Gather& gather) {
@@ -394,7 +407,7 @@ class Verifier {
       rounded_[static_cast<std::size_t>(at)] = true;
     }
     check_rows(read.row, tile);
-    state(read.ring).multiplied = true;
+    read_by_warps(read.ring);
   }
   /// Nobody multiplies these fragments, which are about to be written.
   void check_unread(int fragments) {
@@ -433,8 +446,12 @@ class Verifier {
     if (role_->one_thread)
       refuse(fmt::format("one thread alone of role '{}' reads ring '{}'", role_->name,
                          ring(wait.ring).name));
+    if (producers_[wait.ring].contains(role_->name))
+      refuse(fmt::format("role '{}' reads ring '{}', which it fills", role_->name,
+                         ring(wait.ring).name));
     at.full = true;
     consumers_.insert(wait.ring);
+    read_.insert(wait.ring);
   }
 
   void check(const Multiply& multiply) {
@@ -489,6 +506,14 @@ class Verifier {
     if (!fresh && other->second != kind)
       refuse(fmt::format("'{}' are sums of products of two kinds",
                          program_.sums[static_cast<std::size_t>(multiply.sums)].name));
+    // What an instruction reads and writes has to fit before roles give and take registers.
+    const int columns = program_.sums[static_cast<std::size_t>(multiply.sums)].columns;
+    const int compiled = program_.registers_at_launch(limits_.registers);
+    if (columns / 2 + 30 > compiled)
+      refuse(
+          fmt::format("{} registers of sums are written at once; of {} threads the compiler "
+                      "gives each {}",
+                      columns / 2, program_.threads(), compiled));
     state(multiply.ring).multiplied = true;
     underway_.push_back({multiply.sums, multiply.fragments, {multiply.ring}});
   }
@@ -512,6 +537,9 @@ class Verifier {
     if (ring(advance.ring).stages < 2)
       refuse(fmt::format("ring '{}' is advanced with one stage in hand, and has {}; at least 2",
                          ring(advance.ring).name, ring(advance.ring).stages));
+    if (by_warps_.contains(advance.ring))
+      refuse(fmt::format("ring '{}' is advanced where warps read it; each of them releases it",
+                         ring(advance.ring).name));
     ended(1);
     at = {};
     unreleased_.insert(advance.ring);
@@ -769,6 +797,8 @@ class Verifier {
   bool turn_ = false;               ///< the role has it
   std::set<SymbolId> of_group_;     ///< symbols that differ between its warp groups
   std::set<int> unreleased_;        ///< rings whose last stage is for Drain
+  std::set<int> read_;              ///< rings that the role waits for
+  std::set<int> by_warps_;          ///< rings whose tiles its warps read by themselves
   /// Of each sums: the type, how a and b lie (a: -1: in registers).
   std::set<int> added_;  ///< runs that sums have whole
   std::map<int, Kind> products_;

@@ -129,9 +129,9 @@ std::optional<tile::View> output_view(const Contraction& c) {
 }
 
 /// Stages of what is made of B as tf32.
-constexpr int kMadeStages = 3;
+constexpr int kMadeStages = 3;  // one is written, one multiplied, one may wait for a slow group
 
-/// What the two roles have in common: which tile of the output is next, and of which part of k.
+/// What the roles have in common: which tile of the output is next, and of which part of k.
 struct Place {
   SymbolId batch = -1, m_first = -1, n_first = -1;
   SymbolId slice = -1;  ///< only where sums are split
@@ -230,7 +230,7 @@ class BulkBuilder {
     const int others = first + (split ? kSplitRegisters : 0);
     return {first, std::min(240, (each * all - others) / groups / 8 * 8)};
   }
-  static constexpr int kSplitRegisters = 72;
+  static constexpr int kSplitRegisters = 72;  ///< what the compiler takes where there are enough
 
   /// B as wgmma reads it, rounded to tf32; of three products what that leaves, and where B lies
   /// along k this alone, as wgmma reads the upper bits of B itself.
@@ -499,45 +499,33 @@ class BulkBuilder {
   /// first.
   tile::Body tf32_round(const Place& where, SymbolId k, Ref of_group) {
     const Ref fresh = nodes_.is_zero(at(k));
-    const Ref first = in_runs() ? fresh : nodes_.boolean(true);  // of three
-    if (is_gathered(s_.pipe)) {
-      const bool thrice = is_thrice(s_.pipe);
-      tile::Body body = {{tile::RoundElements{0, 0, thrice ? 1 : -1}}, {tile::Wait{0}}};
-      const int sums = static_cast<int>(program_.sums.size()) - 1;
-      if (thrice) {
-        body.push_back({tile::Multiply{sums, 0, 0, 0, nullptr, first, -1, 1}});
-        body.push_back({tile::Multiply{sums, 0, 0, 1, nullptr, nullptr, -1, 0}});
-      }
-      body.push_back({tile::Multiply{sums, 0, 0, 0, nullptr, thrice ? nullptr : fresh, -1, 0}});
-      // The next ones are on their way while the tensor cores are at these.
-      body.push_back(gather_a(where, nodes_.add(at(k), number(tile_k_)), of_group));
-      body.push_back({tile::Await{0}});
-      body.push_back({tile::Release{0}});
-      if (thrice) body.push_back({tile::AddRuns{0, 1, fresh, !in_runs()}});
-      return body;
+    const bool gathered = is_gathered(s_.pipe), thrice = is_thrice(s_.pipe);
+    const bool itself = reads_b_itself() && thrice;  // wgmma reads the ring of copies, too
+    const int made = gathered ? 0 : 1, sums = thrice || in_runs() ? 1 : 0;
+    tile::Body body;
+    if (gathered) {
+      body.push_back({tile::RoundElements{0, 0, thrice ? 1 : -1}});
+    } else {
+      body.push_back({tile::Wait{0}});
+      body.push_back({tile::ReadFragments{0, thrice ? 1 : -1, 0, 0, of_group}});
+      if (!itself) body.push_back({tile::Release{0}});
     }
-    if (!is_thrice(s_.pipe)) {
-      return {{tile::Wait{0}},
-              {tile::ReadFragments{0, -1, 0, 0, of_group}},
-              {tile::Release{0}},
-              {tile::Wait{1}},
-              {tile::Multiply{in_runs() ? 1 : 0, 1, 0, 0, nullptr, fresh, -1, 0}},
-              {tile::Await{0}},
-              {tile::Release{1}}};
+    body.push_back({tile::Wait{made}});
+    const int big_ring = itself ? 0 : made, big = itself ? 1 : 0;
+    if (thrice) {
+      const Ref first = in_runs() ? fresh : nodes_.boolean(true);
+      body.push_back({tile::Multiply{sums, big_ring, 0, big, nullptr, first, -1, 1}});
+      body.push_back({tile::Multiply{sums, made, 0, itself ? 0 : 1, nullptr, nullptr, -1, 0}});
     }
-    // Where wgmma reads B itself its ring is this one, else what was made of it.
-    const int big_ring = reads_b_itself() ? 0 : 1, big = reads_b_itself() ? 1 : 0;
-    const int rest = reads_b_itself() ? 0 : 1;
-    return {{tile::Wait{0}},
-            {tile::ReadFragments{0, 1, 0, 0, of_group}},
-            {tile::Wait{1}},
-            {tile::Multiply{1, big_ring, 0, big, nullptr, first, -1, 1}},
-            {tile::Multiply{1, 1, 0, rest, nullptr, nullptr, -1, 0}},
-            {tile::Multiply{1, big_ring, 0, big, nullptr, nullptr, -1, 0}},
-            {tile::Await{0}},
-            {tile::Release{0}},
-            {tile::Release{1}},
-            {tile::AddRuns{0, 1, fresh, !in_runs()}}};
+    body.push_back(
+        {tile::Multiply{sums, big_ring, 0, big, nullptr, thrice ? nullptr : fresh, -1, 0}});
+    // The next elements are on their way while the tensor cores are at these.
+    if (gathered) body.push_back(gather_a(where, nodes_.add(at(k), number(tile_k_)), of_group));
+    body.push_back({tile::Await{0}});
+    if (itself) body.push_back({tile::Release{0}});
+    body.push_back({tile::Release{made}});
+    if (thrice) body.push_back({tile::AddRuns{0, 1, fresh, !in_runs()}});
+    return body;
   }
 
   /// Runs of a few tiles of k, each of which ends before its sums are added up.

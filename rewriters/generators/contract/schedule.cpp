@@ -458,7 +458,7 @@ double rate_of(const Contraction& c, Pipe pipe) {
     case Pipe::kWgmmaTf32x3:
       return 230;
     case Pipe::kBulkTf32x3:
-      return 240;  // these four are not measured: as the pipes that were before them
+      return 240;  // these four are not measured: near what the pipes before them reach
     case Pipe::kBulkTf32:
       return 300;
     case Pipe::kGatherTf32x3:
@@ -504,7 +504,7 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
   } else if (!is_wgmma(s.pipe)) {
     reuse = s.wm * s.wn / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
   } else if (is_hopper_tf32(s.pipe)) {
-    reuse = (s.bn >= 128 ? 1 : 0.7) * (s.bm >= 128 ? 1 : 0.6);  // two groups take turns
+    reuse = (s.bn >= 128 ? 1 : 0.7) * (s.bm >= 128 ? 1 : 0.6);  // while one group waits
   } else if (bulk) {
     reuse = s.bn >= 256 ? 1 : s.bn >= 128 ? 0.97 : 0.7;
     if (words > 1) reuse *= 0.85;  // sums of runs are added up

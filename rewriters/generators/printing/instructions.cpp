@@ -68,14 +68,16 @@ __device__ __forceinline__ void $prefixmultiply(float (&sum)[4], const unsigned 
 )";
 
 constexpr const char* kRounded = R"(
-// An f32's bits rounded to tf32: 10 bits of mantissa, ties away from zero.
+// An f32's bits rounded to tf32: 10 bits of mantissa, ties away from zero. What would become infinite
+// is cut off; infinity and NaN stay what they are.
 __device__ __forceinline__ unsigned $prefixrounded(unsigned bits) {
-  return (bits + 0x1000u) & 0xffffe000u;
+  if (fabsf(__uint_as_float(bits)) < 0x1.ffep127f) bits += 0x1000u;
+  return bits & 0xffffe000u;
 }
 )";
 
 constexpr const char* kSplit = R"(
-// What rounding to tf32 leaves, as tf32: x = big + small to 2^-23 of x.
+// What rounding to tf32 leaves, as tf32: x = big + small to 2^-23 of x. Of infinity NaN is left.
 __device__ __forceinline__ void $prefixsplit(unsigned& big, unsigned& small, unsigned bits) {
   big = $prefixrounded(bits);
   small = $prefixrounded(__float_as_uint(__uint_as_float(bits) - __uint_as_float(big)));

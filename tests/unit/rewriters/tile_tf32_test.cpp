@@ -124,20 +124,19 @@ TEST(TileTf32, RegistersAndTilesHaveWhatTheLayoutsSay) {
   }
 }
 
-/// Lanes of a warp that read or write at once meet in no bank.
+/// In whatever way the operands lie, what is read and written takes as many rounds of shared
+/// memory, of which some ways read 16 bytes of each lane and others 4: no two lanes meet in a bank.
 TEST(TileTf32, EveryBankOnce) {
-  const Layout along_k = wgmma_operand(64, 32, true, ScalarType::kF32);
-  const Layout along_rows = wgmma_operand(64, 32, false, ScalarType::kF32);
-  std::vector<std::int64_t> read_rows, read_four, write_one;
-  for (std::int64_t lane = 0; lane < 32; ++lane) {
-    const std::int64_t k = lane % 4 + (lane % 2 != 0 ? 4 : 0);
-    read_rows.push_back(along_rows.byte_of({lane / 4, k}, 4));
-    read_four.push_back(along_rows.byte_of({8, lane}, 4));
-    write_one.push_back(along_k.byte_of({9, lane}, 4));
+  std::set<std::uint64_t> rounds;
+  for (const bool a_along_k : {true, false}) {
+    for (const bool b_along_k : {true, false}) {
+      Tf32Program test(a_along_k, b_along_k);
+      test.nest.buffer = "C";
+      ASSERT_FALSE(test.probed({}).empty());
+      rounds.insert(test.last_counters.shared_wavefronts);
+    }
   }
-  EXPECT_EQ(shared_rounds(read_rows, 4), 1);
-  EXPECT_EQ(shared_rounds(read_four, 16), 4);
-  EXPECT_EQ(shared_rounds(write_one, 4), 1);
+  EXPECT_EQ(rounds.size(), 1U) << *rounds.begin() << " to " << *rounds.rbegin();
 }
 
 /// The reason why the program with this change is refused; "" where it is not.
@@ -167,6 +166,29 @@ TEST(TileTf32, Refusals) {
               t.split().insert(t.split().begin() + 2, {copy});
             }),
             "'big_b' is copied to, and threads write its ring");
+  // Warps that read by themselves.
+  EXPECT_EQ(with([](Tf32Program& t) {
+              t.p.cluster = t.p.grid = 2;
+              t.p.roles.erase(t.p.roles.begin() + 1);
+            }),
+            "warps read ring 'tiles' by themselves, which blocks of a cluster share");
+  EXPECT_EQ(with([](Tf32Program& t) {
+              t.p.rings[0].stages = 2;
+              t.math()[2] = {Advance{0, t.nodes.boolean(true)}};
+            }),
+            "ring 'tiles' is advanced where warps read it; each of them releases it");
+  EXPECT_EQ(with([](Tf32Program& t) { t.split().push_back({Wait{1}}); }),
+            "role 'split' reads ring 'made', which it fills");
+  EXPECT_EQ(with([](Tf32Program& t) { t.math().push_back({Acquire{1}}); }),
+            "role 'math' reads ring 'made', which it fills");
+  EXPECT_EQ(with([](Tf32Program& t) {
+              t.p.roles.push_back({.name = "idle", .warp_groups = 5, .body = {}});
+              const Layout wide = wgmma_operand(80, 32, true, ScalarType::kF32);
+              t.tile(1).layout = t.made(0).layout = t.made(1).layout = wide;
+              t.p.views[1].shape[0] = t.p.views[1].box[0] = 80;
+              t.p.sums[0].columns = 80;
+            }),
+            "40 registers of sums are written at once; of 1024 threads the compiler gives each 64");
   // Tiles that are split.
   const std::string nothing = "a split of what is not there";
   EXPECT_EQ(with([](Tf32Program& t) { t.splitting().tile = 2; }), nothing);
@@ -224,6 +246,74 @@ TEST(TileTf32, Refusals) {
   const SharedTile rows{"r", ScalarType::kF32, wgmma_operand(64, 32, false, ScalarType::kF32)};
   EXPECT_EQ(product_mistake(rows, rows, 64),
             "'r' lies along its rows; wgmma reads tf32 along k only");
+}
+
+/// C = A * B of 64 x 64 x 32, whose elements threads read.
+struct GatherProgram : Probed {
+  GatherProgram() : Probed(1) {
+    for (const char* name : {"A", "B"}) {
+      buffer(name, ScalarType::kF32, 64 * 32, hone::Role::kIn);
+      p.parameters.insert(p.parameters.begin(), {name, ScalarType::kF32, false});
+    }
+    p.rings = {
+        {"made", 1, {{"big_b", ScalarType::kF32, wgmma_operand(64, 32, true, ScalarType::kF32)}}}};
+    p.sums = {{"sums", 64}};
+    p.fragments = {{"of_a", 32, ScalarType::kF32}};
+    p.elements = {{"next_of_a", 64, 32, Elements::Order::kFragments},
+                  {"next_of_b", 64, 32, Elements::Order::kAlongK}};
+    const auto gather = [&](int elements, const char* name) {
+      const SymbolId row = nodes.new_symbol("row", 64), k = nodes.new_symbol("k", 32);
+      const Ref at = nodes.add(nodes.scale(nodes.index(row), 32), nodes.index(k));
+      return Gather{elements, nodes.load(name, ScalarType::kF32, at), number(0), number(0), row, k};
+    };
+    p.roles[0] = {.name = "gather",
+                  .body = {{gather(1, "B")}, {Acquire{0}}, {WriteTile{1, 0, 0}}, {Commit{0}}}};
+    math() = {{gather(0, "A")}, {RoundElements{0, 0}},
+              {Wait{0}},        {Multiply{.b = 0, .fresh = nodes.boolean(true), .fragments = 0}},
+              {Await{0}},       {Release{0}}};
+  }
+  template <class One>
+  One& the() {
+    for (Role& role : p.roles)
+      for (Operation& operation : role.body)
+        if (auto* one = std::get_if<One>(&operation.is)) return *one;
+    throw std::logic_error("no such operation");
+  }
+};
+
+TEST(TileTf32, RefusalsOfElements) {
+  const auto gathered = [](const std::function<void(GatherProgram&)>& change) {
+    GatherProgram program;
+    change(program);
+    const auto ok = verify(program.p, {});
+    return ok ? "" : ok.error().message.substr(std::string("tile program: ").size());
+  };
+  using G = GatherProgram;
+  EXPECT_EQ(gathered([](G&) {}), "");
+  const std::string nothing = "elements of what is not there";
+  EXPECT_EQ(gathered([](G& g) { g.the<Gather>().elements = 2; }), nothing);
+  EXPECT_EQ(gathered([](G& g) { g.the<Gather>().value = nullptr; }), nothing);
+  EXPECT_EQ(gathered([](G& g) { g.the<WriteTile>().elements = -1; }), nothing);
+  EXPECT_EQ(gathered([](G& g) { g.p.roles[0].one_thread = true; }),
+            "'next_of_b' are in the registers of one thread alone");
+  EXPECT_EQ(gathered([](G& g) { g.p.elements[1].rows = 20; }),
+            "128 threads do not divide 20 x 32 elements of 'next_of_b'");
+  EXPECT_EQ(gathered([](G& g) { g.p.parameters.erase(g.p.parameters.begin()); }),
+            "'next_of_b' reads 'B', which is no parameter to read");
+  EXPECT_EQ(gathered([](G& g) { g.p.roles[0].body.erase(g.p.roles[0].body.begin()); }),
+            "'next_of_b' have no values yet");
+  EXPECT_EQ(gathered([](G& g) { g.p.elements[0].order = Elements::Order::kAlongRows; }),
+            "'next_of_a' are not in the order of fragments");
+  EXPECT_EQ(gathered([](G& g) {
+              g.p.roles[0].warp_groups = 1;
+              g.p.elements[1].order = Elements::Order::kFragments;
+            }),
+            "'next_of_b' are not in the order of a tile");
+  EXPECT_EQ(gathered([](G& g) { g.p.roles[0].body.erase(g.p.roles[0].body.begin() + 1); }),
+            "'next_of_b' are written to a stage that is not empty");
+  EXPECT_EQ(gathered([](G& g) { g.the<WriteTile>().big = 1; }), "a split of what is not there");
+  EXPECT_EQ(gathered([](G& g) { g.the<RoundElements>().fragments = 1; }),
+            "fragments of what is not there");
 }
 
 }  // namespace
