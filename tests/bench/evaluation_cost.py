@@ -5,9 +5,9 @@ Usage: tests/bench/evaluation_cost.py [--evaluations N] [--rounds N] [--seed N] 
 
 With several --hone, each of the rounds runs all of them in turn, so that what else the machine does meets all alike. Each
 search has an empty compile cache and database. Printed are the least of all rounds, in ms of a processor for one evaluation;
-there is one finalist, whose costs are divided by the evaluations, too. Where several programs are named, it is also said whether their
-databases tell the same of the search: candidates, verdicts and modelled times. A final stage draws sizes and inputs anew in
-each run, so its costs and answers differ.
+there is one finalist, whose costs are divided by the evaluations, too. Where several programs are named, it is also said how
+many candidates of the search have the same verdict and modelled time. A final stage draws sizes and inputs anew in each run,
+so its costs and answers differ.
 """
 
 import argparse
@@ -78,9 +78,9 @@ def main():
         for stage in sorted(set().union(*least), key=lambda s: -max(one.get(s, 0) for one in least)):
             numbers = "".join(f"{1e3 * one.get(stage, 0) / options.evaluations:10.1f}" for one in least)
             print(f"{numbers}  {stage}")
-        if len(programs) > 1:
-            same = all(one == told[0] for one in told)
-            print("  candidates, verdicts and modelled times are", "the same" if same else "not the same")
+        for hone, rows in zip(programs[1:], told[1:]):
+            print(f"  {len(set(rows) & set(told[0]))} of {len(told[0])} candidates, verdicts and times are those of "
+                  f"{programs[0]} ({hone})")
 
 
 if __name__ == "__main__":
