@@ -14,6 +14,7 @@
 #include "evaluator/protocol/channel.h"
 #include "evaluator/protocol/take.h"
 #include "evaluator/runner/serve_loop.h"
+#include "evaluator/trace.h"
 #include "rewriters/syntax/parse.h"
 
 namespace hone {
@@ -37,6 +38,7 @@ class Server {
  public:
   Result<Json> handle(const Json& message) {
     auto reply = answer(message);
+    trace("rewriting: " + protocol::get_string(message, "op").value_or("?"));
     if (resident_bytes() > kLargeProcess) {
       syntax::forget_parsed();
       malloc_trim(0);

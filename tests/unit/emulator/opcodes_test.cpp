@@ -2,6 +2,7 @@
 // values, edges first, and every result is compared with the same thing said in C++.
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -551,6 +552,25 @@ TEST(Opcodes, VectorsAndBytesInMemory) {
       "%rd7, %r4; add.s64 %rd10, %rd6, %rd7;",
       [](u64 a, u64, u64) {
         return (a >> 16 & 0xFFFF) + static_cast<u64>(s64{static_cast<s16>(a >> 48)});
+      });
+}
+
+TEST(Opcodes, LanesAtOtherWordsOfLocalMemory) {
+  // All lanes at one place, then each at its own, then some of them at one place.
+  check(
+      ".local .align 16 .b8 buf[16]; mov.u64 %rd4, buf; st.local.v4.u32 [%rd4], {%r1, %r2, %r3, "
+      "%r1}; and.b32 %r4, %r1, 3; mad.wide.u32 %rd5, %r4, 4, %rd4; st.local.u32 [%rd5], %r2; "
+      "and.b32 %r5, %r3, 1; setp.eq.u32 %p1, %r5, 1; @%p1 st.local.b64 [%rd4+8], %rd3; and.b32 "
+      "%r6, %r2, 1; mad.wide.u32 %rd6, %r6, 8, %rd4; ld.local.b64 %rd10, [%rd6];",
+      [](u64 a, u64 b, u64 c) {
+        std::array<u32, 4> words = {static_cast<u32>(a), static_cast<u32>(b), static_cast<u32>(c),
+                                    static_cast<u32>(a)};
+        words[a & 3] = static_cast<u32>(b);
+        if (c & 1) {
+          words[2] = static_cast<u32>(c);
+          words[3] = static_cast<u32>(c >> 32);
+        }
+        return u64{words[2 * (b & 1)]} | u64{words[2 * (b & 1) + 1]} << 32;
       });
 }
 

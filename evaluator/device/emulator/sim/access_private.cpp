@@ -34,25 +34,68 @@ std::uint32_t Block::local_lines(std::uint32_t mask, std::uint32_t bytes) const 
 
 namespace {
 
-/// One element of each lane between a register and local memory, where `data[lane * stride +
-/// at[lane]]` is. `written`: one byte a byte; null: not looked at. Gives the lanes that read what
-/// nobody wrote.
+constexpr std::uint32_t kWritten = 0x01010101;  // a word of which every byte was written
+constexpr std::size_t kRow = 32;                // words
+
+/// Words of a row that somebody has not written, as lanes.
+std::uint32_t unwritten_words(const std::uint8_t* row) {
+  std::uint32_t differ = 0;
+  for (std::size_t i = 0; i < kRow; ++i) differ |= get<std::uint32_t>(row + 4 * i) ^ kWritten;
+  if (differ == 0) return 0;
+  std::uint32_t lanes = 0;
+  for (std::size_t i = 0; i < kRow; ++i)
+    lanes |= static_cast<std::uint32_t>(get<std::uint32_t>(row + 4 * i) != kWritten) << i;
+  return lanes;
+}
+
+/// One element of each lane between a register and local memory, where all lanes mean the same
+/// words: in rows from `data` on. `written`: one byte a byte; null: not looked at. Gives the lanes
+/// that read what nobody wrote.
 template <class T>
-std::uint32_t move_local(bool store, T* reg, std::uint8_t* data, std::uint8_t* written,
-                         std::size_t stride, const std::uint64_t* at, std::uint32_t mask) {
-  constexpr T kWritten = static_cast<T>(0x0101010101010101ull);
+std::uint32_t move_rows(bool store, T* reg, std::uint8_t* data, std::uint8_t* written) {
+  constexpr std::size_t kWords = sizeof(T) / 4;
+  std::uint32_t holes = 0;
+  std::uint32_t row[kWords][kRow];
+  if (store) {
+    for (std::size_t i = 0; i < kRow; ++i)
+      for (std::size_t k = 0; k < kWords; ++k)
+        row[k][i] = static_cast<std::uint32_t>(reg[i] >> (32 * k));
+    std::memcpy(data, row, sizeof row);
+    if (written != nullptr) std::memset(written, 1, sizeof row);
+    return 0;
+  }
+  std::memcpy(row, data, sizeof row);
+  for (std::size_t i = 0; i < kRow; ++i) {
+    reg[i] = row[0][i];
+    if constexpr (kWords == 2) reg[i] |= static_cast<T>(row[1][i]) << 32;
+  }
+  for (std::size_t k = 0; written != nullptr && k < kWords; ++k)
+    holes |= unwritten_words(written + k * sizeof row[0]);
+  return holes;
+}
+
+/// The same where each lane has an address of its own.
+template <class T>
+std::uint32_t move_words(bool store, T* reg, std::uint8_t* data, std::uint8_t* written,
+                         std::uint64_t offset, const std::uint64_t* at, std::uint32_t mask) {
   std::uint32_t holes = 0;
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const std::size_t where = stride * static_cast<std::size_t>(lane) + at[lane];
-    if (store) {
-      std::memcpy(data + where, reg + lane, sizeof(T));
-      if (written != nullptr) std::memcpy(written + where, &kWritten, sizeof(T));
-    } else {
-      std::memcpy(reg + lane, data + where, sizeof(T));
-      if (written != nullptr)
-        holes |= static_cast<std::uint32_t>(get<T>(written + where) != kWritten) << lane;
+    T value = store ? reg[lane] : 0;
+    for (std::size_t k = 0; k < sizeof(T) / 4; ++k) {
+      const std::size_t where = local_place(at[lane] + offset + 4 * k, lane);
+      if (store) {
+        const auto word = static_cast<std::uint32_t>(value >> (32 * k));
+        std::memcpy(data + where, &word, sizeof word);
+        if (written != nullptr) std::memcpy(written + where, &kWritten, sizeof kWritten);
+      } else {
+        value |= static_cast<T>(get<std::uint32_t>(data + where)) << (32 * k);
+        if (written != nullptr)
+          holes |= static_cast<std::uint32_t>(get<std::uint32_t>(written + where) != kWritten)
+                   << lane;
+      }
     }
+    if (!store) reg[lane] = value;
   }
   return holes;
 }
@@ -78,16 +121,19 @@ bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const bool words = in.dst_wide ? in.esize == 8 : in.esize == 4;
   if (words && taint == 0 && summary_.lowest <= summary_.highest &&
       bounds.hold(summary_.lowest, total) && bounds.hold(summary_.highest, total)) {
+    std::uint8_t* const data = w.local.data();
+    std::uint8_t* const written = check_init_ ? w.local_written.data() : nullptr;
+    const bool together = mask == 0xFFFFFFFFu && summary_.lowest == summary_.highest;
     for (int v = 0; v < in.vec; ++v) {
       if (slots[v] == kNone) continue;
-      const std::size_t offset = static_cast<std::size_t>(v) * in.esize;
-      std::uint8_t* data = w.local.data() + offset;
-      std::uint8_t* written = check_init_ ? w.local_written.data() + offset : nullptr;
-      const std::uint32_t holes =
-          in.dst_wide ? move_local(store, static_cast<std::uint64_t*>(reg(slots[v])), data, written,
-                                   w.local_stride, address_, mask)
-                      : move_local(store, static_cast<std::uint32_t*>(reg(slots[v])), data, written,
-                                   w.local_stride, address_, mask);
+      const std::uint64_t offset = static_cast<std::uint64_t>(v) * in.esize;
+      const auto move = [&](auto* to) {
+        if (!together) return move_words(store, to, data, written, offset, address_, mask);
+        const std::size_t row = local_place(address_[0] + offset, 0);
+        return move_rows(store, to, data + row, written != nullptr ? written + row : nullptr);
+      };
+      const std::uint32_t holes = in.dst_wide ? move(static_cast<std::uint64_t*>(reg(slots[v])))
+                                              : move(static_cast<std::uint32_t*>(reg(slots[v])));
       if (holes == 0) continue;
       if (!load_taint_) {
         uninitialised_ = fmt::format("local memory at offset {} (read at line {})",
@@ -104,29 +150,36 @@ bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
     const int lane = std::countr_zero(m);
     const std::uint64_t at = address_[lane];
     if (!bounds.hold(at, total)) return fail_access(w, in, lane, kLocalBase + at, "out-of-bounds");
-    const std::size_t where = std::size_t{w.local_stride} * lane + at;
-    std::uint8_t* data = w.local.data() + where;
+    std::uint8_t bytes[64];  // eight elements of eight bytes
+    for (std::uint32_t b = 0; !store && b < total; ++b)
+      bytes[b] = w.local[local_place(at + b, lane)];
     for (int v = 0; v < in.vec; ++v) {
       if (slots[v] == kNone) continue;
-      if (store)
-        get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, data + v * in.esize);
-      else
-        put_lane(reg(slots[v]), in.dst_wide, in.sign_extend, in.esize, lane, data + v * in.esize);
+      std::uint8_t* element = bytes + v * in.esize;
+      if (!store) {
+        put_lane(reg(slots[v]), in.dst_wide, in.sign_extend, in.esize, lane, element);
+        continue;
+      }
+      get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, element);
+      for (std::uint32_t b = 0; b < in.esize; ++b)
+        w.local[local_place(at + static_cast<std::uint64_t>(v) * in.esize + b, lane)] = element[b];
     }
     if (!check_init_) continue;
-    std::uint8_t* written = w.local_written.data() + where;
-    if (store) {
-      std::memset(written, 1, total);
-      for (int v = 0; taint >> lane & 1 && v < in.vec; ++v)
-        std::memset(written + v * in.esize, !element_taint(w, in, v, lane), in.esize);
-    } else if (std::memchr(written, 0, total)) {
-      if (!load_taint_) {
-        uninitialised_ = fmt::format("local memory at offset {} (read at line {})", at, in.line);
-        uninitialised_global_ = false;
+    const auto written = [&](std::uint32_t b) -> std::uint8_t& {
+      return w.local_written[local_place(at + b, lane)];
+    };
+    for (std::uint32_t b = 0; b < total; ++b) {
+      if (store) {
+        const int v = static_cast<int>(b / in.esize);
+        written(b) = (taint >> lane & 1) == 0 || !element_taint(w, in, v, lane);
+      } else if (written(b) == 0) {
+        if (!load_taint_) {
+          uninitialised_ = fmt::format("local memory at offset {} (read at line {})", at, in.line);
+          uninitialised_global_ = false;
+        }
+        load_taint_ |= 1u << lane;
+        note_hole(lane, 1u << b);
       }
-      load_taint_ |= 1u << lane;
-      for (std::uint32_t b = 0; b < total; ++b)
-        if (written[b] == 0) note_hole(lane, 1u << b);
     }
   }
   return true;

@@ -60,8 +60,8 @@ void Block::start_warps() {
     std::fill_n(taint, taint_words(f), 0u);
     if (f.local_bytes > 0) {
       w.local_stride = std::max(w.local_stride, f.local_bytes);
-      w.local.resize(std::size_t{w.local_stride} * 32);
-      if (check_init_) w.local_written.assign(std::size_t{w.local_stride} * 32, 0);
+      w.local.resize(local_size(w.local_stride));
+      if (check_init_) w.local_written.assign(local_size(w.local_stride), 0);
     }
     if (counting_) w.ready.assign(max_registers_ + kFirstReady, 0);
     w.cycle = w.latest = w.idle = w.given = w.far = w.executed = 0;

@@ -138,24 +138,13 @@ bool Block::call(Warp& w, const Inst& in, std::uint32_t mask, std::int32_t targe
     return fail(FindingKind::kStackOverflow, "call stack overflow", w, std::countr_zero(mask), in);
   w.frames.resize(e.frame + callee.frame_bytes);
   if (e.local + callee.local_bytes > w.local_stride) {
-    const std::uint32_t stride = (e.local + callee.local_bytes) * 2;
-    const auto grow = [&](std::vector<std::uint8_t>& v) {
-      std::vector<std::uint8_t> bigger(std::size_t{stride} * 32);
-      for (int lane = 0; lane < 32 && !v.empty(); ++lane)
-        std::memcpy(bigger.data() + std::size_t{stride} * lane,
-                    v.data() + std::size_t{w.local_stride} * lane, w.local_stride);
-      v = std::move(bigger);
-    };
-    grow(w.local);
-    if (check_init_) grow(w.local_written);
-    w.local_stride = stride;
+    w.local_stride = (e.local + callee.local_bytes) * 2;
+    w.local.resize(local_size(w.local_stride));
+    if (check_init_) w.local_written.resize(local_size(w.local_stride));
   }
-  if (check_init_ && callee.local_bytes) {
+  for (std::uint32_t b = 0; check_init_ && b < callee.local_bytes; ++b)
     for (std::uint32_t m = mask; m; m &= m - 1)
-      std::memset(
-          w.local_written.data() + std::size_t{w.local_stride} * std::countr_zero(m) + e.local, 0,
-          callee.local_bytes);
-  }
+      w.local_written[local_place(e.local + b, std::countr_zero(m))] = 0;
   const CallSite& site = caller.calls[in.extra];
   for (std::size_t k = 0; k < site.arguments.size() && k < callee.formals.size(); ++k) {
     const std::uint32_t bytes = std::min(site.arguments[k].bytes, callee.formals[k].bytes);

@@ -139,9 +139,10 @@ bool Block::read_generic(const Warp& w, int lane, std::uint64_t address, void* o
       if (inside(kSharedBase, run_.shared_bytes)) from = shared_.data() + (address - kSharedBase);
       break;
     case Space::kLocal:
-      if (inside(kLocalBase, w.local_stride))
-        from = w.local.data() + std::size_t{w.local_stride} * lane + (address - kLocalBase);
-      break;
+      if (!inside(kLocalBase, w.local_stride)) return false;
+      for (std::size_t b = 0; b < bytes; ++b)
+        static_cast<std::uint8_t*>(out)[b] = w.local[local_place(address - kLocalBase + b, lane)];
+      return true;
     case Space::kConst:
       if (inside(kConstBase, module_.const_bank.size()))
         from = module_.const_bank.data() + (address - kConstBase);

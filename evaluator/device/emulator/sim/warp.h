@@ -102,14 +102,24 @@ struct Hold {
   std::uint64_t since = 0, until = 0;
 };
 
+/// Where byte `at` of a lane's local memory is in Warp::local and local_written: one word of all
+/// lanes is one row, as lanes mostly use the same words at once.
+constexpr std::size_t local_place(std::uint64_t at, int lane) {
+  return (at / 4 * 32 + static_cast<std::uint64_t>(lane)) * 4 + at % 4;
+}
+/// What `stride` bytes for each lane take [B].
+constexpr std::size_t local_size(std::uint32_t stride) {
+  return (std::size_t{stride} + 3) / 4 * 4 * 32;
+}
+
 struct Warp {
   int index = 0;
   std::uint32_t launched = 0;  ///< lanes that exist
   std::uint32_t alive = 0;
   std::vector<Entry> stack;
   AlignedBytes frames;
-  std::vector<std::uint8_t> local;  ///< 32 lanes x local_stride
-  std::uint32_t local_stride = 0;
+  std::vector<std::uint8_t> local;  ///< see local_place()
+  std::uint32_t local_stride = 0;   ///< of one lane [B]
   std::vector<std::uint8_t> local_written;
   std::vector<std::uint64_t> ready;  ///< cycle of each register's value, from kFirstReady
   std::uint64_t cycle = 0;           ///< of the last issue
