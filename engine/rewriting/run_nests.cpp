@@ -3,7 +3,8 @@
 #include <cstring>
 
 #include "evaluator/fill/fill.h"
-#include "rewriters/lift/nest.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/nest.h"
 
 namespace hone {
 namespace {

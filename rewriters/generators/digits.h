@@ -1,7 +1,7 @@
 // Digits of a flat index put together again: x % 3 + 3 * (x / 3 % 4) is x % 12.
 #pragma once
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::generators {
 

@@ -16,7 +16,7 @@
 #include "candidates/recipe.h"
 #include "candidates/result.h"
 #include "rewriters/core/rewriter.h"
-#include "rewriters/lift/nest.h"
+#include "rewriters/nest/nest.h"
 
 namespace hone::generators {
 

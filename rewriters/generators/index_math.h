@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::generators {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::generators {
 

@@ -9,8 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "rewriters/lift/facts.h"
-#include "rewriters/lift/fuse.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/facts.h"
+#include "rewriters/nest/fuse.h"
 #include "rewriters/syntax/edit.h"
 #include "rewriters/syntax/parse.h"
 

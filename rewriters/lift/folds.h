@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::lift {
 

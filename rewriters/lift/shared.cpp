@@ -5,7 +5,7 @@
 
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
-#include "rewriters/lift/nests.h"
+#include "rewriters/nest/unify.h"
 
 namespace hone::lift {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
-#include "rewriters/lift/field.h"
+#include "rewriters/nest/field.h"
 
 namespace hone::lift {
 namespace {

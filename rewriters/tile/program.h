@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "candidates/tensor_map.h"
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 #include "rewriters/tile/layout.h"
 #include "rewriters/tile/rows.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "candidates/scalar_type.h"
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::tile {
 

@@ -12,7 +12,8 @@
 #include "candidates/export/cpp_support.h"
 #include "candidates/task_reader.h"
 #include "rewriters/generators/attention/attention.h"
-#include "rewriters/lift/fuse.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/fuse.h"
 #include "tests/bench/variant_maps.h"
 #include "tests/unit/rewriters/generator_harness.h"
 

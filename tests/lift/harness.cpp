@@ -10,7 +10,8 @@
 #include "evaluator/runner/emulated_program.h"
 #include "rewriters/generators/generator.h"
 #include "rewriters/generators/rewriter.h"
-#include "rewriters/lift/fuse.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/fuse.h"
 #include "tests/support/eight_bit_floats.h"
 
 namespace hone::lift_tests {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "candidates/task.h"
-#include "rewriters/lift/nest.h"
+#include "rewriters/nest/nest.h"
 
 namespace hone::lift_tests {
 

@@ -9,7 +9,8 @@
 #include <stdexcept>
 
 #include "candidates/task_reader.h"
-#include "rewriters/lift/fuse.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/fuse.h"
 #include "tests/lift/harness.h"
 
 namespace hone::lift_tests {

@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "candidates/task_reader.h"
-#include "rewriters/lift/nest.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/nest.h"
 
 namespace hone::lift_tests {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::generators::attention {
 

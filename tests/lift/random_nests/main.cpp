@@ -8,6 +8,7 @@
 #include <map>
 
 #include "candidates/task_reader.h"
+#include "rewriters/lift/lift.h"
 #include "tests/lift/harness.h"
 #include "tests/lift/random_nests/generator.h"
 

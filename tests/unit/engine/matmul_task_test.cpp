@@ -112,7 +112,8 @@ TEST(MatmulTask, RefusesWhatCublasDoesNot) {
   refuses("A @ B", program({3, 7}, {6, 5}, {3, 5}), "7 is not 6");
   refuses("A @ B", program({3, 7}, {7, 5}, {3, 6}), "the output 'C' has 18 elements");
   refuses("A @ B", program({4, 3, 7}, {2, 7, 5}, {4, 3, 5}), "batches differ");
-  refuses("A @ B", program({3, 7}, {7, 5}, {3, 5}, ScalarType::kI32), "does not have cuBLAS multiply i32 by i32");
+  refuses("A @ B", program({3, 7}, {7, 5}, {3, 5}, ScalarType::kI32),
+          "does not have cuBLAS multiply i32 by i32");
   refuses("A @ B", program({3, 7}, {7, 5}, {3, 5}, ScalarType::kF64), "f64 by f64 into f32");
   auto fp8 = program({3, 7}, {7, 5}, {3, 5}, ScalarType::kE4m3);
   fp8.buffers[2].type = ScalarType::kE4m3;

@@ -1,11 +1,12 @@
 // What a lift is in numbers, and when two are the same.
-#include "rewriters/lift/facts.h"
+#include "rewriters/nest/facts.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "candidates/task_reader.h"
+#include "rewriters/lift/lift.h"
 
 namespace hone::lift {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "rewriters/lift/node.h"
-#include "rewriters/lift/node_math.h"
+#include "rewriters/affine/node.h"
+#include "rewriters/affine/node_math.h"
 
 namespace hone::lift {
 

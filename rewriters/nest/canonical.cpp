@@ -1,4 +1,4 @@
-#include "rewriters/lift/nests.h"
+#include "rewriters/nest/canonical.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,11 @@
 #include <bit>
 #include <cstdlib>
 #include <set>
+
+#include "rewriters/affine/equations.h"
+#include "rewriters/nest/refusal.h"
+#include "rewriters/nest/renumber.h"
+#include "rewriters/nest/unify.h"
 
 namespace hone::lift {
 namespace {

@@ -1,8 +1,7 @@
-// Many like values as one value of an index.
+#include "rewriters/nest/unify.h"
+
 #include <algorithm>
 #include <map>
-
-#include "rewriters/lift/nests.h"
 
 namespace hone::lift {
 namespace {

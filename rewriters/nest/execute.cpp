@@ -5,7 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "rewriters/lift/nest.h"
+#include "rewriters/nest/nest.h"
 
 namespace hone::lift {
 namespace {

@@ -1,4 +1,4 @@
-#include "rewriters/lift/fuse.h"
+#include "rewriters/nest/fuse.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,9 @@
 #include <optional>
 #include <set>
 
-#include "rewriters/lift/executor.h"
-#include "rewriters/lift/nests.h"
+#include "rewriters/affine/equations.h"
+#include "rewriters/nest/canonical.h"
+#include "rewriters/nest/renumber.h"
 
 namespace hone::lift {
 namespace {

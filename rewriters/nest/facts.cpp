@@ -1,4 +1,4 @@
-#include "rewriters/lift/facts.h"
+#include "rewriters/nest/facts.h"
 
 #include <algorithm>
 #include <array>

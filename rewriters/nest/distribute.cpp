@@ -4,7 +4,7 @@
 // Legal where sums may be regrouped.
 #include <algorithm>
 
-#include "rewriters/lift/nests.h"
+#include "rewriters/nest/renumber.h"
 
 namespace hone::lift {
 namespace {

@@ -216,6 +216,9 @@ class Facts {
 /// Every node of the value, itself first, those inside of reductions too, once each.
 void for_each(Ref value, const std::function<void(Ref)>& visit);
 
+/// Every load in a value, once each.
+[[nodiscard]] std::vector<Ref> loads_in(Ref value);
+
 /// The parts of a conjunction.
 [[nodiscard]] std::vector<Ref> conjuncts(Ref condition);
 

@@ -1,10 +1,10 @@
-// What the makers of nodes share. Internal to rewriters/lift.
+// What the makers of nodes share. Internal to rewriters.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::lift {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "rewriters/lift/nest.h"
+#include "rewriters/nest/nest.h"
 
 namespace hone::lift {
 

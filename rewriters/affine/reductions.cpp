@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::lift {
 

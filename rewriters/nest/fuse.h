@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rewriters/lift/nest.h"
+#include "rewriters/nest/nest.h"
 
 namespace hone::lift {
 

@@ -1,11 +1,12 @@
 // Reductions whose rounds are counted from where each result begins, counted from one place for
 // all: sum over k < n - x of A[k + x] => sum over k < n with k >= x of A[k]. A triangle's loops
 // become those of a product with zeros, which share what they load.
+#include "rewriters/nest/renumber.h"
+
 #include <algorithm>
 #include <map>
 
-#include "rewriters/lift/nests.h"
-#include "rewriters/lift/node_math.h"
+#include "rewriters/affine/node_math.h"
 
 namespace hone::lift {
 namespace {

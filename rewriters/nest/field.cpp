@@ -1,4 +1,4 @@
-#include "rewriters/lift/field.h"
+#include "rewriters/nest/field.h"
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::lift {
 
