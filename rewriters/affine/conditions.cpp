@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/affine/node.h"
-#include "rewriters/affine/node_math.h"
 
 namespace hone::lift {
 

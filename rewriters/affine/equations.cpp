@@ -6,6 +6,9 @@
 #include <numeric>
 #include <set>
 
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/strides.h"
+
 namespace hone::lift {
 
 bool apart(Nodes& nodes, Ref a, Ref b, const Facts& facts) {
@@ -28,8 +31,7 @@ bool apart(Nodes& nodes, Ref a, Ref b, const Facts& facts) {
     }
     const auto all = nodes.range(rest);
     if (!all) continue;
-    const std::int64_t below = all->high / step - (all->high % step < 0 ? 1 : 0);
-    if (below * step < all->low) return true;
+    if (floor_divide(all->high, step) * step < all->low) return true;
   }
   const Ref one = nodes.integer(1);
   return facts.prove(nodes, nodes.non_negative(nodes.subtract(over, one))) ||
@@ -44,20 +46,13 @@ std::optional<Nodes::Substitution> solve_for(Nodes& nodes, Ref element,
   };
   std::vector<Digit> digits;
   Ref base = element;
-  for (const SymbolId symbol : symbols) {
-    if (nodes.extent(symbol) == 1) continue;
-    const Ref atom = peel(nodes.index(symbol));
-    std::int64_t coefficient = 0;
-    for (const Term& term : element->terms) {
-      if (term.atom == atom) {
-        coefficient = term.coefficient;
-      } else if (term.atom->uses(symbol)) {
-        return std::nullopt;
-      }
-    }
-    if (coefficient == 0) continue;  // any value will do: the caller sees to it
-    digits.push_back({symbol, coefficient});
-    base = nodes.subtract(base, nodes.scale(atom, coefficient));
+  const auto [strides, others] = strides_in(element, symbols);
+  if (std::ranges::any_of(others, [&](const Term& term) { return uses_any(term.atom, symbols); }))
+    return std::nullopt;
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    if (strides[i] == 0) continue;  // any value will do: the caller sees to it
+    digits.push_back({symbols[i], strides[i]});
+    base = nodes.subtract(base, nodes.scale(nodes.index(symbols[i]), strides[i]));
   }
   // A falling index counts from the other end.
   std::ranges::sort(digits, std::greater<>(),

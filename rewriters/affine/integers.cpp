@@ -4,8 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/affine/node.h"
-#include "rewriters/affine/node_math.h"
 
 namespace hone::lift {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-#include "rewriters/affine/node_math.h"
+#include "rewriters/affine/integers.h"
 
 namespace hone::lift {
 namespace {

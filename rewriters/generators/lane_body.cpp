@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/neighbours.h"
+
 namespace hone::generators {
 
 using lift::Node;
@@ -19,7 +21,7 @@ int widest_vector(const Goal& goal, SymbolId symbol, const std::vector<Ref>& val
       streams.emplace_back(use.value->type, use.value->args[0]);
     }
   }
-  Lanes single(nodes, symbol, 1);
+  Neighbours single(nodes, symbol, 1);
   std::erase_if(streams, [&](const auto& stream) { return single.step(stream.second) != 1; });
   if (streams.empty()) return 1;
   std::size_t smallest = 8, largest = 1;
@@ -32,7 +34,7 @@ int widest_vector(const Goal& goal, SymbolId symbol, const std::vector<Ref>& val
     if (nodes.extent(symbol) % width != 0) break;
     const std::size_t count = static_cast<std::size_t>(width);
     if (count * smallest > 16 || count * largest > 32) break;
-    Lanes lanes(nodes, symbol, width);
+    Neighbours lanes(nodes, symbol, width);
     if (!std::ranges::all_of(streams,
                              [&](const auto& stream) { return lanes.contiguous(stream.second); })) {
       break;

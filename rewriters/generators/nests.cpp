@@ -6,6 +6,7 @@
 #include <functional>
 #include <unordered_set>
 
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/printing/print_value.h"
 
 namespace hone::generators {
@@ -110,15 +111,6 @@ bool all_in_range(const Goal& goal, Ref value) {
   return all;
 }
 
-std::int64_t stride_of(Ref element, SymbolId symbol) {
-  for (const lift::Term& term : element->terms) {
-    if (term.atom->kind == Node::Kind::kIndex && term.atom->symbol == symbol) {
-      return term.coefficient;
-    }
-  }
-  return 0;
-}
-
 void sort_by_widest_load(std::vector<SymbolId>& symbols, Ref body) {
   Ref widest = nullptr;
   std::size_t most = 0;
@@ -130,10 +122,7 @@ void sort_by_widest_load(std::vector<SymbolId>& symbols, Ref body) {
       widest = load;
     }
   }
-  if (widest == nullptr) return;
-  std::ranges::stable_sort(symbols, std::greater<>{}, [&](SymbolId symbol) {
-    return std::abs(stride_of(widest->args[0], symbol));
-  });
+  sort_by_stride(symbols, widest == nullptr ? nullptr : widest->args[0]);
 }
 
 void Parameters::add(const std::string& buffer, ScalarType type, bool written) {

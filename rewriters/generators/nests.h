@@ -4,10 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/neighbours.h"
 #include "rewriters/generators/generator.h"
-#include "rewriters/generators/index_math.h"
 
 namespace hone::generators {
+
+using lift::ceil_divide;
+using lift::Neighbours;
+using lift::Ref;
+using lift::SymbolId;
 
 [[nodiscard]] const ConcreteBuffer* buffer_of(const Goal& goal, std::string_view name);
 
@@ -24,8 +30,6 @@ namespace hone::generators {
 [[nodiscard]] bool in_range(const Goal& goal, Ref load);
 /// All loads below, reductions looked into, read inside their buffers whatever the indices are.
 [[nodiscard]] bool all_in_range(const Goal& goal, Ref value);
-/// The coefficient of a symbol in an element, 0 where it is in no term of its own.
-[[nodiscard]] std::int64_t stride_of(Ref element, SymbolId symbol);
 
 /// The symbols, those that step furthest in memory first: the order in which to number them. The
 /// load in `body` that depends on most of them says so.

@@ -1,5 +1,6 @@
 #include "rewriters/generators/tile_kernel.h"
 
+#include "rewriters/affine/neighbours.h"
 #include "rewriters/generators/printing/emit.h"
 #include "rewriters/generators/products.h"
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "rewriters/affine/equations.h"
+#include "rewriters/affine/integers.h"
 #include "rewriters/nest/refusal.h"
 #include "rewriters/nest/renumber.h"
 #include "rewriters/nest/unify.h"
@@ -189,7 +190,7 @@ bool take_apart(Nodes& nodes, Scattered& store) {
     std::int64_t before = 1;
     const std::string name = nodes.symbol(symbol).name;
     for (std::size_t i = 0; i <= chain.size(); ++i) {
-      const std::int64_t next = i < chain.size() ? chain[i] : (size + before - 1) / before * before;
+      const std::int64_t next = i < chain.size() ? chain[i] : ceil_divide(size, before) * before;
       const SymbolId digit =
           nodes.new_symbol(fmt::format("{}{}", name, chain.size() - i), next / before);
       sum = nodes.add(sum, nodes.scale(nodes.index(digit), before));

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "rewriters/affine/node_math.h"
+#include "rewriters/affine/integers.h"
 
 namespace hone::lift {
 namespace {

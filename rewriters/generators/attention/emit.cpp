@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/products.h"
 
 namespace hone::generators::attention {

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <set>
 
-#include "rewriters/generators/digits.h"
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/neighbours.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/nests.h"
 #include "rewriters/generators/printing/print_value.h"
 #include "rewriters/generators/products.h"
@@ -53,12 +56,12 @@ Operand make_operand(Nodes& nodes, Ref value, SymbolId outer, SymbolId k, Scalar
     operand.along_k = in_k > in_outer;
     operand.contiguous = std::max(in_k, in_outer);
     if (operand.contiguous == 1) {
-      operand.along_k = stride_in(value->args[0], k) == 1 ||
-                        (stride_in(value->args[0], outer) != 1 &&
-                         !stride_in(value->args[0], outer) && stride_in(value->args[0], k) != 0);
+      operand.along_k =
+          std::abs(stride_of(value->args[0], k)) == 1 ||
+          (stride_of(value->args[0], outer) == 0 && stride_of(value->args[0], k) != 0);
     }
   } else if (const Ref load = first_load(value)) {
-    operand.along_k = stride_in(load->args[0], k) == 1;
+    operand.along_k = std::abs(stride_of(load->args[0], k)) == 1;
   }
   return operand;
 }
@@ -67,22 +70,9 @@ Operand make_operand(Nodes& nodes, Ref value, SymbolId outer, SymbolId k, Scalar
 void add_bounds(const Contraction& c, Ref condition, std::vector<Bound>& bounds) {
   for (const Ref part : lift::conjuncts(condition)) {
     if (!part->is(">=0") && !part->is("==0")) continue;
-    Bound bound;
-    bound.constant = part->args[0]->constant;
-    bool affine = true;
-    for (const Term& term : part->args[0]->terms) {
-      const bool index = term.atom->kind == Node::Kind::kIndex;
-      if (index && term.atom->symbol == c.m) {
-        bound.row = term.coefficient;
-      } else if (index && term.atom->symbol == c.n) {
-        bound.column = term.coefficient;
-      } else if (index && term.atom->symbol == c.k) {
-        bound.k = term.coefficient;
-      } else {
-        affine = false;
-      }
-    }
-    if (!affine) continue;
+    const auto [strides, others] = lift::strides_in(part->args[0], {c.m, c.n, c.k});
+    if (!others.empty()) continue;
+    const Bound bound{part->args[0]->constant, strides[0], strides[1], strides[2]};
     bounds.push_back(bound);
     if (part->is("==0")) bounds.push_back({-bound.constant, -bound.row, -bound.column, -bound.k});
   }
@@ -155,8 +145,8 @@ Result<Contraction> analyse(const Goal& goal) {
       (in_a == in_b ? classes.batch : in_a ? classes.m : classes.n).push_back(symbol);
     }
     for (const SymbolId symbol : sum.symbols) classes.k.push_back(symbol);
-    const double m = static_cast<double>(size_of_all(nodes, classes.m));
-    const double n = static_cast<double>(size_of_all(nodes, classes.n));
+    const double m = static_cast<double>(points(nodes, classes.m));
+    const double n = static_cast<double>(points(nodes, classes.n));
     const double score = m * n / (m + n);
     if (possible && score > best_score) {
       best_score = score;
@@ -172,7 +162,7 @@ Result<Contraction> analyse(const Goal& goal) {
   const auto least_stride = [&](const std::vector<SymbolId>& symbols) {
     std::int64_t least = INT64_MAX;
     for (const SymbolId symbol : symbols) {
-      const std::int64_t stride = stride_in(nest.element, symbol);
+      const std::int64_t stride = std::abs(stride_of(nest.element, symbol));
       if (nodes.extent(symbol) > 1 && stride > 0) least = std::min(least, stride);
     }
     return least;
@@ -189,10 +179,10 @@ Result<Contraction> analyse(const Goal& goal) {
   if (const Ref load = first_load(a_value)) sort_by_stride(best.k, load->args[0]);
 
   lift::Nodes::Substitution digits;
-  c.batch = flatten(nodes, "batch", best.batch, digits);
-  c.m = flatten(nodes, "m", best.m, digits);
-  c.n = flatten(nodes, "n", best.n, digits);
-  c.k = flatten(nodes, "k", best.k, digits);
+  c.batch = flat_index(nodes, "batch", best.batch, digits);
+  c.m = flat_index(nodes, "m", best.m, digits);
+  c.n = flat_index(nodes, "n", best.n, digits);
+  c.k = flat_index(nodes, "k", best.k, digits);
   c.batch_size = nodes.extent(c.batch);
   c.m_size = nodes.extent(c.m);
   c.n_size = nodes.extent(c.n);

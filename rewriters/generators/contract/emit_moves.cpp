@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/contract/emit.h"
 
 namespace hone::generators::contract {
@@ -25,15 +27,10 @@ namespace {
 /// The coefficient of an index in an element number in which it stands alone; nullopt: elsewhere
 /// too.
 std::optional<std::int64_t> plain_stride(Ref element, SymbolId symbol) {
-  std::int64_t stride = 0;
-  for (const lift::Term& term : element->terms) {
-    if (term.atom->kind == lift::Node::Kind::kIndex && term.atom->symbol == symbol) {
-      stride = term.coefficient;
-    } else if (term.atom->uses(symbol)) {
-      return std::nullopt;
-    }
-  }
-  return stride;
+  const auto [strides, others] = lift::strides_in(element, {symbol});
+  if (std::ranges::any_of(others, [&](const lift::Term& term) { return term.atom->uses(symbol); }))
+    return std::nullopt;
+  return strides[0];
 }
 
 /// An element number as a part without k and a part of k alone; false: they are mixed.
@@ -179,7 +176,7 @@ for (int i = 0; i < $rounds; ++i) {
       holes["buffer"] = parameter_name(operand.value->op);
       holes["first"] = print.print_index(element);
       const std::int64_t each_tile = s.bk * *k_stride;
-      const bool wide = each_tile * ((c.k_size + s.bk - 1) / s.bk) > INT32_MAX;
+      const bool wide = each_tile * (ceil_divide(c.k_size, s.bk)) > INT32_MAX;
       holes["each_tile"] = fmt::format("{}{}", wide ? "(long long)" : "", each_tile);
       const std::int64_t apart = step * (outer_moves ? *outer_stride : *k_stride);
       paths.before += filled("const $from_type* const from_$letter = $buffer + ($first);\n", holes);

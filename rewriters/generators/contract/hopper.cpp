@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/contract/emit.h"
 #include "rewriters/generators/products.h"
 #include "rewriters/generators/tile_kernel.h"

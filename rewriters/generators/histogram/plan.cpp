@@ -5,6 +5,9 @@
 #include <functional>
 #include <set>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/products.h"
 
 namespace hone::generators::histogram {
@@ -202,7 +205,7 @@ Group moved(lift::Nodes& nodes, const Group& group, std::int64_t count, std::int
 std::int64_t Group::table_bytes(std::int64_t parts) const {
   std::int64_t bytes = 0;
   for (const Scatter& scatter : scatters) {
-    bytes += (scatter.slots + parts - 1) / parts * static_cast<std::int64_t>(size_of(scatter.type));
+    bytes += ceil_divide(scatter.slots, parts) * static_cast<std::int64_t>(size_of(scatter.type));
   }
   return bytes;
 }

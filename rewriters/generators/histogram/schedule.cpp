@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/neighbours.h"
+
 namespace hone::generators::histogram {
 namespace {
 
@@ -68,7 +70,7 @@ bool goes_in_packs(const Goal& goal, const Group& group, const Scatter& scatter,
          schedule.merge == Merge::kNone && scatter.type == ScalarType::kF32 &&
          scatter.combine == "+" && scatter.first->is_constant() && scatter.guard->is_constant() &&
          goal.context->target.compute_capability >= 90 &&
-         Lanes(*goal.nodes, group.point, schedule.width).contiguous(scatter.slot);
+         Neighbours(*goal.nodes, group.point, schedule.width).contiguous(scatter.slot);
 }
 
 Schedule first_guess(const Goal& goal, const Group& group) {

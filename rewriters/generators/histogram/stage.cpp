@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/nests.h"
 
 namespace hone::generators::histogram {

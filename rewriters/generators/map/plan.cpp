@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/strides.h"
+
 namespace hone::generators::map {
 
 std::vector<Ref> Points::values() const {

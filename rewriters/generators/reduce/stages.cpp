@@ -6,6 +6,8 @@
 #include <bit>
 #include <functional>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/nests.h"
 #include "rewriters/generators/printing/print_value.h"
 

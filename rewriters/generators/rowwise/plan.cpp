@@ -6,6 +6,9 @@
 #include <map>
 #include <set>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/neighbours.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/nests.h"
 #include "rewriters/generators/printing/emit.h"
 
@@ -173,9 +176,9 @@ class Planner {
   /// Which of row and column moves by one element in most of what is read.
   void decide_direction() {
     std::int64_t along = 0, across = 0;
-    Lanes rows(nodes_, plan_.row, 1);
+    Neighbours rows(nodes_, plan_.row, 1);
     for (int space = 0; space < static_cast<int>(plan_.spaces.size()); ++space) {
-      Lanes columns(nodes_, plan_.spaces[static_cast<std::size_t>(space)].column, 1);
+      Neighbours columns(nodes_, plan_.spaces[static_cast<std::size_t>(space)].column, 1);
       for (const Stream& stream : streams_of(goal_, plan_, space)) {
         if (!stream.load->uses(plan_.row)) continue;
         if (columns.step(stream.load->args[0]) == 1) {

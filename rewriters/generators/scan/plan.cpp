@@ -4,6 +4,11 @@
 #include <bit>
 #include <set>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/neighbours.h"
+#include "rewriters/affine/strides.h"
+
 namespace hone::generators::scan {
 namespace {
 
@@ -207,7 +212,7 @@ class Planner {
   }
 
   void decide_direction() {
-    Lanes rows(nodes_, plan_.row, 1), columns(nodes_, plan_.column, 1);
+    Neighbours rows(nodes_, plan_.row, 1), columns(nodes_, plan_.column, 1);
     int along = 0, across = 0;
     for (const Running& one : plan_.running) {
       for (const Ref load : loads_of(one.each)) {
@@ -334,7 +339,7 @@ Schedule first_guess(const Goal& goal, const Plan& plan) {
     // One tile for a row where it fits: 16 elements a thread.
     const std::int64_t each = std::max(16, schedule.width);
     const auto threads = static_cast<std::int64_t>(
-        std::bit_ceil(static_cast<std::uint64_t>((plan.length + each - 1) / each)));
+        std::bit_ceil(static_cast<std::uint64_t>(ceil_divide(plan.length, each))));
     schedule.team.threads =
         static_cast<int>(std::clamp<std::int64_t>(threads, 4, plan.rows < sms * 2 ? 1024 : 256));
     schedule.items = static_cast<int>(std::max<std::int64_t>(1, 16 / schedule.width));

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/neighbours.h"
+#include "rewriters/affine/strides.h"
+
 namespace hone::generators::transpose {
 
 using lift::Node;
@@ -63,7 +67,7 @@ int widest_block(const Goal& goal, const Plan& plan, int most) {
   for (int width = 2; width <= most; width *= 2) {
     if (static_cast<std::size_t>(width) * largest > 16) break;
     if (nodes.extent(plan.stored) % width != 0 || nodes.extent(plan.loaded) % width != 0) break;
-    Lanes along_stores(nodes, plan.stored, width), along_loads(nodes, plan.loaded, width);
+    Neighbours along_stores(nodes, plan.stored, width), along_loads(nodes, plan.loaded, width);
     if (!along_stores.contiguous(plan.store.element)) break;
     if (!std::ranges::all_of(plan.turned,
                              [&](Ref load) { return along_loads.contiguous(load->args[0]); })) {

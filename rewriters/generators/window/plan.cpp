@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/strides.h"
+
 namespace hone::generators::window {
 namespace {
 
@@ -49,7 +53,7 @@ class Planner {
     if (plan_.row < 0) {
       plan_.rows = rows;
       plan_.columns = columns;
-      plan_.padded = (columns + width_ - 1) / width_ * width_;
+      plan_.padded = ceil_divide(columns, width_) * width_;
       plan_.row = nodes_.new_symbol("row", rows);
       plan_.column = nodes_.new_symbol("col", plan_.padded);
     } else if (rows != plan_.rows || columns != plan_.columns) {
