@@ -6,7 +6,7 @@
 #include "rewriters/affine/integers.h"
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 Ref Nodes::non_negative(Ref a) {
   if (const auto all = range(a)) {
@@ -181,4 +181,4 @@ Ref under(Nodes& nodes, Ref value, const Facts& facts) {
   });
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -9,7 +9,7 @@
 #include "rewriters/affine/integers.h"
 #include "rewriters/affine/strides.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 bool apart(Nodes& nodes, Ref a, Ref b, const Facts& facts) {
   const Ref over = nodes.subtract(a, b);
@@ -88,4 +88,4 @@ std::optional<Nodes::Substitution> solve_for(Nodes& nodes, Ref element,
   return solution;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

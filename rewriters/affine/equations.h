@@ -6,7 +6,7 @@
 
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// Never equal, where the facts hold and whatever each index is.
 [[nodiscard]] bool apart(Nodes& nodes, Ref a, Ref b, const Facts& facts = {});
@@ -18,4 +18,4 @@ namespace hone::lift {
                                                            const std::vector<SymbolId>& symbols,
                                                            Ref wanted);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

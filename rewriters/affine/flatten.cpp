@@ -9,7 +9,7 @@
 
 #include "rewriters/affine/strides.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// Is a digit taken of the symbol, "symbol / 64"?
@@ -165,4 +165,4 @@ Ref with_merged_digits(Nodes& nodes, Ref value, SymbolId symbol) {
   });
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

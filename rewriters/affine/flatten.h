@@ -6,7 +6,7 @@
 
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// The value over one symbol `flat`, which numbers the points of `symbols` (outermost first). Where
 /// strides let neighbours follow each other, no digit is taken: 64*i + j is flat.
@@ -25,4 +25,4 @@ void merge_dims(Nodes& nodes, const std::vector<Ref*>& values, std::vector<Symbo
 /// x % 3 + 3 * (x / 3 % 4) is x % 12.
 [[nodiscard]] Ref with_merged_digits(Nodes& nodes, Ref value, SymbolId symbol);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

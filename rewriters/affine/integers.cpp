@@ -7,7 +7,7 @@
 #include "rewriters/affine/integers.h"
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 Ref Nodes::sum(std::int64_t constant, std::vector<Term> terms) {
   std::map<int, Term> by_id;
@@ -277,4 +277,4 @@ std::optional<Range> Nodes::range(Ref a) {
   return result;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -6,7 +6,7 @@
 
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// Rounds down, also below 0.
 [[nodiscard]] inline std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
@@ -20,4 +20,4 @@ namespace hone::lift {
 /// What data of an integer type can be; empty: of no type that is looked at.
 [[nodiscard]] std::optional<Range> type_range(ScalarType type);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 
-namespace hone::lift {
+namespace hone::nest {
 
 std::optional<std::int64_t> Neighbours::step(Ref integer) {
   if (!integer->uses(symbol_)) return 0;
@@ -105,4 +105,4 @@ int longest_run(Nodes& nodes, Ref element, SymbolId index, ScalarType type) {
   return size;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

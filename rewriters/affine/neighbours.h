@@ -7,7 +7,7 @@
 
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// Values at `width` neighbours: symbol = base + v, base a multiple of width, 0 <= v < width.
 class Neighbours {
@@ -36,4 +36,4 @@ class Neighbours {
 /// at most 16 bytes, that each aligned group of as many values of the index is.
 [[nodiscard]] int longest_run(Nodes& nodes, Ref element, SymbolId index, ScalarType type);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

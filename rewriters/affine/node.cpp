@@ -10,7 +10,7 @@
 
 #include "rewriters/affine/integers.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 std::vector<SymbolId> merged(std::vector<SymbolId> a, const std::vector<SymbolId>& b) {
@@ -470,4 +470,4 @@ Ref Nodes::substitute(Ref root, const Substitution& values) {
   return visit(root);
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -22,7 +22,7 @@
 
 #include "candidates/scalar_type.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 struct Node;
 using Ref = const Node*;
@@ -229,4 +229,4 @@ void for_each(Ref value, const std::function<void(Ref)>& visit);
 /// "A[64*i + k] * B[k]", for people and for messages.
 [[nodiscard]] std::string to_string(const Nodes& nodes, Ref value);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -6,7 +6,7 @@
 
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 std::string to_string(const Nodes& nodes, Ref value) {
   const auto text = [&](Ref part) { return to_string(nodes, part); };
@@ -65,4 +65,4 @@ std::string to_string(const Nodes& nodes, Ref value) {
   return fmt::format("{}({})", value->op, args);
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

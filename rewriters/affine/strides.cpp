@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <functional>
 
-namespace hone::lift {
+namespace hone::nest {
 
 std::int64_t points(const Nodes& nodes, const std::vector<SymbolId>& symbols) {
   std::int64_t product = 1;
@@ -34,4 +34,4 @@ void sort_by_stride(std::vector<SymbolId>& symbols, Ref by) {
                            [&](SymbolId symbol) { return std::abs(stride_of(by, symbol)); });
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

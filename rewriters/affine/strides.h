@@ -6,7 +6,7 @@
 
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// The product of the extents.
 [[nodiscard]] std::int64_t points(const Nodes& nodes, const std::vector<SymbolId>& symbols);
@@ -23,4 +23,4 @@ struct Strides {
 /// Outermost, the largest stride in `by`, first; as they are where that is null.
 void sort_by_stride(std::vector<SymbolId>& symbols, Ref by);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -8,11 +8,11 @@
 
 namespace hone::generators {
 
-using lift::Node;
+using nest::Node;
 
 int widest_vector(const Goal& goal, SymbolId symbol, const std::vector<Ref>& values,
                   const std::vector<std::pair<ScalarType, Ref>>& elements, int most) {
-  lift::Nodes& nodes = *goal.nodes;
+  nest::Nodes& nodes = *goal.nodes;
   const Printer nothing_known(nodes);
   std::vector<std::pair<ScalarType, Ref>> streams = elements;
   for (const Use& use : uses_of(nothing_known, values)) {
@@ -51,7 +51,7 @@ Hint LaneBody::hint_of(Ref load) const {
   if (!kept) return Hint::kStreaming;
   // The compiler does not know that such a load reads memory: nothing may be written there.
   const bool written = std::ranges::any_of(
-      goal_->nests, [&](const lift::Nest& nest) { return nest.buffer == load->op; });
+      goal_->nests, [&](const nest::Nest& nest) { return nest.buffer == load->op; });
   return written ? Hint::kNone : Hint::kKept;
 }
 
@@ -141,7 +141,7 @@ void LaneBody::emit_items(Code& code, const std::string& point, bool guarded,
 
 void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vector<Store>& stores,
                     const std::vector<Keep>& keeps) {
-  lift::Nodes& nodes = *goal_->nodes;
+  nest::Nodes& nodes = *goal_->nodes;
   Printer printer = printer_;
   for (const auto& [value, text] : known) printer.known[value] = text;
 

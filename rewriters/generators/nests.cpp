@@ -11,7 +11,7 @@
 
 namespace hone::generators {
 
-using lift::Node;
+using nest::Node;
 
 namespace {
 
@@ -23,7 +23,7 @@ void visit_all(Ref root, bool into_reductions, const std::function<void(Ref)>& m
     meet(node);
     if (node->kind == Node::Kind::kReduce && !into_reductions) return;
     for (const Ref arg : node->args) visit(arg);
-    for (const lift::Term& term : node->terms) visit(term.atom);
+    for (const nest::Term& term : node->terms) visit(term.atom);
   };
   visit(root);
 }
@@ -37,8 +37,8 @@ const ConcreteBuffer* buffer_of(const Goal& goal, std::string_view name) {
   return nullptr;
 }
 
-Result<lift::Nest> plain(lift::Nodes& nodes, const lift::Nest& nest) {
-  lift::Nest result = nest;
+Result<nest::Nest> plain(nest::Nodes& nodes, const nest::Nest& nest) {
+  nest::Nest result = nest;
   std::erase_if(result.dims, [&](SymbolId symbol) { return nodes.extent(symbol) == 1; });
   if (nest.combine.empty()) return result;
   if (nest.element->has_load) {
@@ -93,7 +93,7 @@ std::vector<Ref> loads_of(Ref value) {
 
 namespace {
 
-bool load_in_range(lift::Nodes& nodes, const Goal& goal, Ref load) {
+bool load_in_range(nest::Nodes& nodes, const Goal& goal, Ref load) {
   const ConcreteBuffer* buffer = buffer_of(goal, load->op);
   const auto all = nodes.range(load->args[0]);
   return buffer != nullptr && all && all->low >= 0 && all->high < buffer->elements();

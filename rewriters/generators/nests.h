@@ -10,17 +10,17 @@
 
 namespace hone::generators {
 
-using lift::ceil_divide;
-using lift::Neighbours;
-using lift::Ref;
-using lift::SymbolId;
+using nest::ceil_divide;
+using nest::Neighbours;
+using nest::Ref;
+using nest::SymbolId;
 
 [[nodiscard]] const ConcreteBuffer* buffer_of(const Goal& goal, std::string_view name);
 
 /// The nest as a plain store over dims of more than one point: accumulations become reductions
 /// over the dims that the element does not depend on, and what is there. kRefused: points share
 /// elements in another way (a scatter).
-[[nodiscard]] Result<lift::Nest> plain(lift::Nodes& nodes, const lift::Nest& nest);
+[[nodiscard]] Result<nest::Nest> plain(nest::Nodes& nodes, const nest::Nest& nest);
 
 /// The outermost reductions in a value, each once, in order of meeting.
 [[nodiscard]] std::vector<Ref> reductions_of(Ref value);

@@ -2,8 +2,8 @@
 
 namespace hone::generators {
 
-using lift::Node;
-using lift::Nodes;
+using nest::Node;
+using nest::Nodes;
 
 void factors_of(Nodes& nodes, Ref value, std::vector<Ref>& factors) {
   if (value->is("*")) {

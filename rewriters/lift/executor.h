@@ -17,7 +17,7 @@
 #include "rewriters/nest/refusal.h"
 #include "rewriters/syntax/analysis.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// One value for all threads, or one for each.
 using Lanes = std::vector<Ref>;
@@ -337,4 +337,4 @@ class Executor {
 /// May evaluating it change anything?
 [[nodiscard]] bool has_effects(const syntax::Expr& expr);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

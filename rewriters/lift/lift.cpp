@@ -15,7 +15,7 @@
 #include "rewriters/syntax/parse.h"
 #include "rewriters/syntax/walk.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// Of all launches together: about two seconds. Most kernels of the tests take a hundredth of it.
@@ -323,4 +323,4 @@ Result<LiftedProgram> lift(const Program& program, const Bindings& sizes,
   return lifted;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -8,7 +8,7 @@
 #include "candidates/result.h"
 #include "rewriters/nest/nest.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// Errors: kRefused, the program does not parse, or its sizes do not fit. A launch that cannot be
 /// lifted has its reason in it. Launches of kernels for which `skip` is true are not looked into.
@@ -16,4 +16,4 @@ namespace hone::lift {
     const Program& program, const Bindings& sizes,
     const std::function<bool(std::string_view kernel)>& skip = nullptr);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

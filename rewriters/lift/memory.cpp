@@ -7,7 +7,7 @@
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 std::string Executor::may_be_written(int memory, const Store& store) const {
   return fmt::format("'{}' is read where it cannot be shown whether line {} has written it",
@@ -277,4 +277,4 @@ void Executor::check_in_place() {
   }
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -13,7 +13,7 @@
 #include "rewriters/nest/renumber.h"
 #include "rewriters/nest/unify.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// All of a store that must change together.
@@ -457,4 +457,4 @@ std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
   return nests;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

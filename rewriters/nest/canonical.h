@@ -6,7 +6,7 @@
 
 #include "rewriters/nest/nest.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// One store for every value of its symbols, threads and blocks among them.
 struct Scattered {
@@ -30,4 +30,4 @@ struct Scattered {
 [[nodiscard]] std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
                                          const ConcreteProgram& program);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -8,7 +8,7 @@
 
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 class Field {
  public:
@@ -30,4 +30,4 @@ class Field {
   std::unordered_map<Ref, std::uint64_t> known_;
 };
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -11,7 +11,7 @@
 #include "rewriters/nest/canonical.h"
 #include "rewriters/nest/renumber.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 constexpr char kVersion = '@';  // "B@3": B as launch 3 left it
@@ -276,4 +276,4 @@ std::vector<Site> sites(const LiftedProgram& program, std::vector<NoSite>* witho
   return all;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

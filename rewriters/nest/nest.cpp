@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace hone::lift {
+namespace hone::nest {
 
 std::string to_string(const Nodes& nodes, const LiftedLaunch& launch) {
   std::string text = launch.kernel + ":\n";
@@ -30,4 +30,4 @@ std::string to_string(const LiftedProgram& program) {
   return text;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -16,7 +16,7 @@
 #include "candidates/result.h"
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 struct Nest {
   std::string buffer;
@@ -59,4 +59,4 @@ using Contents = std::map<std::string, std::vector<double>>;
 /// Of one launch that is lifted.
 [[nodiscard]] std::string to_string(const Nodes& nodes, const LiftedLaunch& launch);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

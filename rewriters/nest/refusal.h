@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace hone::lift {
+namespace hone::nest {
 
 struct Refusal {
   std::string reason;
@@ -14,4 +14,4 @@ struct Refusal {
   std::int64_t most_rounds = 1024;
 };
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -8,7 +8,7 @@
 
 #include "rewriters/affine/integers.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// The new number: offset + round, or offset - round.
@@ -324,4 +324,4 @@ Ref renumbered(Nodes& nodes, Ref value) {
   });
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

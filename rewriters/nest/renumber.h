@@ -3,7 +3,7 @@
 
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// A sum of sums so that less is multiplied; null: it is good as it is.
 [[nodiscard]] Ref distributed(Nodes& nodes, Ref reduction);
@@ -12,4 +12,4 @@ namespace hone::lift {
 /// takes no more rounds and loads then depend on fewer indices. Sums of sums distributed().
 [[nodiscard]] Ref renumbered(Nodes& nodes, Ref value);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// Steps over a graph as if it were a tree: there may be very many, each is little work.
@@ -442,4 +442,4 @@ Ref rerolled(Nodes& nodes, Ref value, Rerolled& known) {
   });
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -7,7 +7,7 @@
 
 #include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// A value of some indices that is values[i] where they have the i-th row of `digits`; null where
 /// there is none. Every one is looked at.
@@ -23,4 +23,4 @@ struct Basis {
 using Rerolled = std::unordered_map<Ref, Ref>;
 [[nodiscard]] Ref rerolled(Nodes& nodes, Ref value, Rerolled& known);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

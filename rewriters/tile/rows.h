@@ -15,7 +15,7 @@ namespace hone::tile {
 /// One f32 for each of a warp group's 64 rows.
 struct Rows {
   std::string name;
-  lift::Ref value = nullptr;  ///< a leaf that stands for it in values
+  nest::Ref value = nullptr;  ///< a leaf that stands for it in values
 };
 
 /// 64 x columns elements of 16 bits in the registers of a warp group, as wgmma reads A.
@@ -30,10 +30,10 @@ struct Fragments {
 /// the sums stay as they are: of integers, or of rows, then for all rows of a warp together.
 struct MapSums {
   int sums = 0;
-  lift::Ref sum = nullptr, value = nullptr;
-  lift::Ref row = nullptr, column = nullptr;           ///< of the sums' first element; or nullptr
-  lift::SymbolId row_symbol = -1, column_symbol = -1;  ///< what they are called in `value`
-  lift::Ref unless = nullptr;
+  nest::Ref sum = nullptr, value = nullptr;
+  nest::Ref row = nullptr, column = nullptr;           ///< of the sums' first element; or nullptr
+  nest::SymbolId row_symbol = -1, column_symbol = -1;  ///< what they are called in `value`
+  nest::Ref unless = nullptr;
   /// With `unless`: all products are waited for first; where the sums stay, none is. What was
   /// computed before then goes on under the products, instead of being moved behind their wait.
   bool awaits = false;
@@ -42,7 +42,7 @@ struct MapSums {
 /// rows = value, over leaves of rows.
 struct MapRows {
   int rows = 0;
-  lift::Ref value = nullptr;
+  nest::Ref value = nullptr;
 };
 
 /// rows = the row's elements of the sums, folded by "max" or "+". `onto`: and what was there

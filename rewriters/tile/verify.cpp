@@ -177,7 +177,7 @@ class Verifier {
     if (define.value != nullptr && depends_on_group(define.value)) of_group_.insert(define.symbol);
   }
   /// Whether warp groups of a role may have different values of this.
-  bool depends_on_group(lift::Ref value) const {
+  bool depends_on_group(nest::Ref value) const {
     return std::ranges::any_of(of_group_, [&](SymbolId symbol) { return value->uses(symbol); });
   }
 
@@ -314,7 +314,7 @@ class Verifier {
       refuse(fmt::format("{} registers of sums do not fit role '{}', which has {}",
                          sums.columns / 2, role_->name, registers));
     const auto rows =
-        multiply.a_row == nullptr ? lift::Range{} : program_.nodes->range(multiply.a_row);
+        multiply.a_row == nullptr ? nest::Range{} : program_.nodes->range(multiply.a_row);
     if (role_->warp_groups > program_.nodes->extent(program_.group) || !rows || rows->low < 0 ||
         rows->high + 64 > a.layout.extent(0))
       refuse(fmt::format("role '{}' multiplies rows that '{}' may not have", role_->name, a.name));
@@ -430,7 +430,7 @@ class Verifier {
     return false;
   }
   /// `in_lanes`: these rows may be folded in part.
-  void check_reads(lift::Ref value, int in_lanes) {
+  void check_reads(nest::Ref value, int in_lanes) {
     if (value == nullptr) return;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       const Rows& rows = program_.rows[r];
@@ -441,9 +441,9 @@ class Verifier {
         refuse(fmt::format("rows '{}' are used where lanes have parts of them", rows.name));
     }
   }
-  static bool mentions(lift::Ref value, lift::Ref leaf) {
+  static bool mentions(nest::Ref value, nest::Ref leaf) {
     bool found = false;
-    lift::for_each(value, [&](lift::Ref node) { found |= node == leaf; });
+    nest::for_each(value, [&](nest::Ref node) { found |= node == leaf; });
     return found;
   }
 
@@ -555,8 +555,8 @@ class Verifier {
     if (store.type != ScalarType::kF32)
       refuse(fmt::format("outputs of {} are added to '{}', where they would be rounded twice",
                          to_string(store.type), store.buffer));
-    lift::for_each(store.value, [&](lift::Ref node) {
-      if (node->kind == lift::Node::Kind::kLoad && node != store.sum && node->op == store.buffer)
+    nest::for_each(store.value, [&](nest::Ref node) {
+      if (node->kind == nest::Node::Kind::kLoad && node != store.sum && node->op == store.buffer)
         refuse(fmt::format("outputs are added to '{}', which their value reads", store.buffer));
     });
   }
@@ -567,7 +567,7 @@ class Verifier {
     knows_sum.known[store.sum] = "sum";
     const std::vector<generators::Use> uses = generators::uses_of(knows_sum, {store.value});
     for (const auto& [load, contiguous] : store.beside) {
-      if (load == nullptr || load->kind != lift::Node::Kind::kLoad || contiguous < 2)
+      if (load == nullptr || load->kind != nest::Node::Kind::kLoad || contiguous < 2)
         return refuse("a store reads together what are no elements side by side");
       const auto use = std::ranges::find(uses, load, &generators::Use::value);
       if (use == uses.end() || !use->certain)

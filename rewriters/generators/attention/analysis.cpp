@@ -17,9 +17,9 @@
 namespace hone::generators::attention {
 namespace {
 
-using lift::Node;
-using lift::Nodes;
-using lift::Term;
+using nest::Node;
+using nest::Nodes;
+using nest::Term;
 
 constexpr int kMostColumns = 256;
 
@@ -295,7 +295,7 @@ class Analysis {
     });
   }
   bool holds(Ref condition) {
-    return std::ranges::all_of(lift::conjuncts(condition), [&](Ref part) {
+    return std::ranges::all_of(nest::conjuncts(condition), [&](Ref part) {
       if (part->is_constant()) return part->constant != 0;
       const auto all = part->is(">=0") ? nodes_.range(part->args[0]) : std::nullopt;
       return all && all->low >= 0;
@@ -341,7 +341,7 @@ class Analysis {
   }
 
   bool same_conditions(Ref a, Ref b) {
-    const std::vector<Ref> x = lift::conjuncts(a), y = lift::conjuncts(b);
+    const std::vector<Ref> x = nest::conjuncts(a), y = nest::conjuncts(b);
     const auto within = [&](const std::vector<Ref>& some, const std::vector<Ref>& all) {
       return std::ranges::all_of(some, [&](Ref one) {
         return std::ranges::any_of(all, [&](Ref other) { return same(nodes_, one, other); });
@@ -374,10 +374,10 @@ class Analysis {
   }
 
   void find_bounds() {
-    for (const Ref part : lift::conjuncts(a_.allowed)) {
+    for (const Ref part : nest::conjuncts(a_.allowed)) {
       if (part->is_constant() && part->constant != 0) continue;
       const Ref sum = part->is(">=0") ? part->args[0] : part;
-      const auto [strides, others] = lift::strides_in(sum, {a_.q, a_.k});
+      const auto [strides, others] = nest::strides_in(sum, {a_.q, a_.k});
       Bound bound;
       bound.query = strides[0];
       bound.key = strides[1];
@@ -410,7 +410,7 @@ class Analysis {
 
   const Goal& goal_;
   Nodes& nodes_;
-  lift::Nest nest_;
+  nest::Nest nest_;
   Found found_;
   Ref value_ = nullptr;
   Nodes::Substitution digits_;

@@ -15,9 +15,9 @@
 namespace hone::generators::attention {
 namespace {
 
-using lift::Node;
-using lift::Nodes;
-using lift::Term;
+using nest::Node;
+using nest::Nodes;
+using nest::Term;
 
 /// Less than any logit; and how far the largest may grow before sums follow it [log 2].
 constexpr double kLeastLogit = -3.4e38, kSlack = 8;
@@ -41,7 +41,7 @@ std::optional<Source> source_of(const Attention& a, const Operand& operand, cons
   tile::View& view = source.view;
   if (std::ranges::any_of(element->terms, [](const Term& term) { return term.coefficient < 1; }))
     return std::nullopt;
-  const auto [strides, others] = lift::strides_in(element, {operand.row, operand.column});
+  const auto [strides, others] = nest::strides_in(element, {operand.row, operand.column});
   for (const Term& term : others) {
     const auto range = a.nodes->range(term.atom);
     const bool of_batch =
@@ -313,7 +313,7 @@ class BulkBuilder {
     // Places that may be beyond the last query and key.
     const SymbolId q = nodes_.new_symbol("q_at", tiles_q_ * s_.cluster * s_.rows);
     const SymbolId k = nodes_.new_symbol("k_at", tiles_k_ * s_.keys);
-    const lift::Nodes::Substitution places = {
+    const nest::Nodes::Substitution places = {
         {a_.batch, work.batch}, {a_.q, least(at(q), number(a_.queries - 1))}, {a_.k, at(k)}};
     const Ref value = makes_logits ? nodes_.substitute(a_.logits, places) : a_.score;
     const Ref allowed =
@@ -438,7 +438,7 @@ class BulkBuilder {
   }
 
   void store(const Work& work, tile::Body& body) {
-    const lift::Nodes::Substitution batch = {{a_.batch, work.batch}};
+    const nest::Nodes::Substitution batch = {{a_.batch, work.batch}};
     tile::Store store{.sums = kSums,
                       .row = nodes_.add(work.q_first, of_group()),
                       .column = number(0),

@@ -17,9 +17,9 @@
 namespace hone::generators::contract {
 namespace {
 
-using lift::Node;
-using lift::Nodes;
-using lift::Term;
+using nest::Node;
+using nest::Nodes;
+using nest::Term;
 
 /// Which dimensions are what, when the operands use these.
 struct Classes {
@@ -68,9 +68,9 @@ Operand make_operand(Nodes& nodes, Ref value, SymbolId outer, SymbolId k, Scalar
 
 /// "c + x*m + y*n + z*k >= 0" for the conditions that are so.
 void add_bounds(const Contraction& c, Ref condition, std::vector<Bound>& bounds) {
-  for (const Ref part : lift::conjuncts(condition)) {
+  for (const Ref part : nest::conjuncts(condition)) {
     if (!part->is(">=0") && !part->is("==0")) continue;
-    const auto [strides, others] = lift::strides_in(part->args[0], {c.m, c.n, c.k});
+    const auto [strides, others] = nest::strides_in(part->args[0], {c.m, c.n, c.k});
     if (!others.empty()) continue;
     const Bound bound{part->args[0]->constant, strides[0], strides[1], strides[2]};
     bounds.push_back(bound);
@@ -88,7 +88,7 @@ std::string Contraction::describe() const {
 Result<Contraction> analyse(const Goal& goal) {
   if (goal.nests.size() != 1) return refused("contract: more than one nest");
   Nodes& nodes = *goal.nodes;
-  const lift::Nest& nest = goal.nests[0];
+  const nest::Nest& nest = goal.nests[0];
   if (!nest.combine.empty()) return refused("contract: the nest combines with what is there");
 
   std::vector<Ref> reductions;
@@ -105,7 +105,7 @@ Result<Contraction> analyse(const Goal& goal) {
   c.nodes = &nodes;
   c.nest = &nest;
   c.total_type = compute_type(reduction->type);
-  const lift::Nodes::Opened sum = nodes.open(reduction);
+  const nest::Nodes::Opened sum = nodes.open(reduction);
 
   // select(guard, product, 0) and factors that k does not touch.
   Ref guard = nodes.boolean(true), body = sum.body;
@@ -178,7 +178,7 @@ Result<Contraction> analyse(const Goal& goal) {
   sort_by_stride(best.n, nest.element);
   if (const Ref load = first_load(a_value)) sort_by_stride(best.k, load->args[0]);
 
-  lift::Nodes::Substitution digits;
+  nest::Nodes::Substitution digits;
   c.batch = flat_index(nodes, "batch", best.batch, digits);
   c.m = flat_index(nodes, "m", best.m, digits);
   c.n = flat_index(nodes, "n", best.n, digits);
@@ -218,7 +218,7 @@ Result<Contraction> analyse(const Goal& goal) {
   c.b = make_operand(nodes, flat(b_value), c.n, c.k, c.total_type);
   c.narrow_terms = c.total_type == ScalarType::kF64 && c.a.type != ScalarType::kF64 &&
                    c.b.type != ScalarType::kF64 && nest.type != ScalarType::kF64;
-  for (const Ref part : lift::conjuncts(flat(guard))) {
+  for (const Ref part : nest::conjuncts(flat(guard))) {
     if (part->is_constant() && part->constant != 0) continue;
     if (!part->uses(c.n)) {
       c.a.mask = nodes.both(c.a.mask, part);
@@ -231,7 +231,7 @@ Result<Contraction> analyse(const Goal& goal) {
   // Tiles load for what the output's guard leaves out, too.
   const Ref written = nest.guard == nullptr ? nodes.boolean(true) : flat(nest.guard);
   if (!all_in_range(goal, c.a.value) || !all_in_range(goal, c.b.value)) {
-    for (const Ref part : lift::conjuncts(written)) {
+    for (const Ref part : nest::conjuncts(written)) {
       if (part->is_constant() && part->constant != 0) continue;
       if (part->uses(c.m) && part->uses(c.n))
         return refused("contract: a guard about rows and columns keeps loads inside their buffers");

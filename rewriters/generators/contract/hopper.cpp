@@ -14,9 +14,9 @@
 namespace hone::generators::contract {
 namespace {
 
-using lift::Node;
-using lift::Nodes;
-using lift::Term;
+using nest::Node;
+using nest::Nodes;
+using nest::Term;
 
 /// Of an operand: how far its neighbours are along batch, rows and k [elements].
 struct Strides {
@@ -99,7 +99,7 @@ Ref added_to_output(const Contraction& c) {
 
 /// Outputs as bulk copies write them or, f32, add to them, in boxes of 64 rows; empty: not so.
 std::optional<tile::View> output_view(const Contraction& c) {
-  const lift::Nest& nest = *c.nest;
+  const nest::Nest& nest = *c.nest;
   const Ref element = c.element;
   if ((size_of(nest.type) != 2 && added_to_output(c) == nullptr) || c.contiguous_n < 2 ||
       !c.guard->is_constant() || c.guard->constant == 0 || element->kind != Node::Kind::kSum ||
@@ -409,7 +409,7 @@ class BulkBuilder {
     store.buffer = c_.nest->buffer;
     store.type = c_.nest->type;
     store.contiguous = c_.contiguous_n;
-    lift::Nodes::Substitution batch;
+    nest::Nodes::Substitution batch;
     if (where.batch >= 0) batch[c_.batch] = at(where.batch);
     const Ref added = program_.stagings.empty() ? nullptr : added_to_output(c_);
     store.adds = added != nullptr;

@@ -9,7 +9,7 @@
 namespace hone::generators::histogram {
 namespace {
 
-using lift::Node;
+using nest::Node;
 
 /// Of points of which none takes part: a tail, above all.
 bool never(Ref guard) { return guard->is_constant() && guard->constant == 0; }

@@ -55,7 +55,7 @@ std::int64_t unit_of(const Schedule& schedule) {
 }
 
 int widest(const Goal& goal, const Group& group) {
-  lift::Nodes& nodes = *goal.nodes;
+  nest::Nodes& nodes = *goal.nodes;
   for (int width = 16; width > 1; width /= 2) {
     if (group.count < 2 * width) continue;
     const Group whole = without_tail(nodes, group, width);

@@ -9,7 +9,7 @@
 namespace hone::generators::map {
 namespace {
 
-using lift::Node;
+using nest::Node;
 
 class MapPrinter : KernelPrinter<Schedule> {
  public:

@@ -24,7 +24,7 @@ namespace hone::generators::reduce {
 
 /// What may run in one launch, given those of smaller depth.
 struct Stage {
-  lift::Nest nest;
+  nest::Nest nest;
   int depth = 0;
   bool parts = false;  ///< reads the data: what the parameters are about
 };

@@ -11,7 +11,7 @@
 namespace hone::generators::rowwise {
 namespace {
 
-using lift::Node;
+using nest::Node;
 
 /// Dearer than a few additions, so that it is worth registers.
 bool is_dear(Ref value, SymbolId column) {
@@ -65,7 +65,7 @@ Kept kept_between_loops(const Goal& goal, const Plan& plan, Keep keep) {
             return;
           }
           for (const Ref arg : node->args) visit(arg);
-          for (const lift::Term& term : node->terms) visit(term.atom);
+          for (const nest::Term& term : node->terms) visit(term.atom);
         };
         for (const Ref root : roots) visit(root);
       }

@@ -8,7 +8,7 @@
 
 namespace hone::generators::rowwise {
 
-using lift::Node;
+using nest::Node;
 
 void RowPrinter::print(const std::string& name, const std::string& what, Generated& generated) {
   if (schedule_.reciprocal) divide_once();

@@ -130,7 +130,7 @@ std::int64_t tiles_of(const Plan& plan, const Schedule& schedule) {
 
 std::string state_buffer(const std::string& prefix) { return prefix + "state"; }
 
-std::int64_t words_of_state(lift::Nodes& nodes, const Plan& plan, const Schedule& schedule) {
+std::int64_t words_of_state(nest::Nodes& nodes, const Plan& plan, const Schedule& schedule) {
   std::int64_t words = 1;  // the ticket
   Names names;
   for (const Running& one : plan.running) {

@@ -8,10 +8,10 @@
 
 namespace hone::generators::transpose {
 
-using lift::Node;
+using nest::Node;
 
-Result<Plan> plan_transpose(const Goal& goal, const lift::Nest& given) {
-  lift::Nodes& nodes = *goal.nodes;
+Result<Plan> plan_transpose(const Goal& goal, const nest::Nest& given) {
+  nest::Nodes& nodes = *goal.nodes;
   auto nest = plain(nodes, given);
   if (!nest) return std::unexpected(nest.error());
   if (nest->value->height > 0) return refused("a reduction");
@@ -60,7 +60,7 @@ Result<Plan> plan_transpose(const Goal& goal, const lift::Nest& given) {
 
 int widest_block(const Goal& goal, const Plan& plan, int most) {
   if (!plan.store.guard->is_constant()) return 1;
-  lift::Nodes& nodes = *goal.nodes;
+  nest::Nodes& nodes = *goal.nodes;
   std::size_t largest = size_of(plan.store.type);
   for (const Ref load : plan.turned) largest = std::max(largest, size_of(load->type));
   int best = 1;

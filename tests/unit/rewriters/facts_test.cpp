@@ -8,7 +8,7 @@
 #include "candidates/task_reader.h"
 #include "rewriters/lift/lift.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// A product of matrices; `body` is done with its sum.
@@ -70,4 +70,4 @@ TEST(NestStructure, IsTheSameUnderOtherNamesAndSizes) {
 }
 
 }  // namespace
-}  // namespace hone::lift
+}  // namespace hone::nest
