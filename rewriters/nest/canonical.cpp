@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 #include <set>
+#include <string_view>
 
 #include "rewriters/affine/equations.h"
 #include "rewriters/affine/integers.h"
@@ -52,7 +53,9 @@ bool join_two(Nodes& nodes, Scattered& store) {
       }
       if (direct && outer_coefficient != inner_coefficient * size) continue;
       std::string name = nodes.symbol(inner).name;
-      if (name.starts_with("threadIdx.")) name = std::string(1, "xyz"[name.back() - 'x']);
+      constexpr std::string_view kThread = "threadIdx.";
+      // "threadIdx.x", or a digit of it, "threadIdx.x1".
+      if (name.starts_with(kThread)) name = name.substr(kThread.size(), 1);
       const SymbolId whole = nodes.new_symbol(name, size * nodes.extent(outer));
       Scattered joined = store;
       substitute(

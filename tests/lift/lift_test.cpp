@@ -62,6 +62,17 @@ TEST_P(LiftedKernel, ComputesTheSameOrIsRefusedForTheReason) {
 INSTANTIATE_TEST_SUITE_P(All, LiftedKernel,
                          testing::ValuesIn(tasks_in(kRoot / "tests/lift/kernels")), name_of);
 
+/// A digit of a thread index, "threadIdx.x1", joined with a block index had a byte from elsewhere
+/// as its name.
+TEST(Lift, IndexOfADigitOfThreadsIsNamedByItsAxis) {
+  const auto task = read_task(kRoot / "tests/lift/kernels/casts_truncate.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  const auto lifted = nest::lift(task->reference, task->sizes);
+  ASSERT_TRUE(lifted) << lifted.error().message;
+  EXPECT_NE(to_string(*lifted).find("for x < 256, threadIdx.x1 < 4:"), std::string::npos)
+      << to_string(*lifted);
+}
+
 /// What a newcomer reads: where, and of what it is said.
 TEST(Lift, EveryRefusalNamesItsLineAndWhatItIsAbout) {
   int refusals = 0;
