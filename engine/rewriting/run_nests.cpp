@@ -3,7 +3,8 @@
 #include <cstring>
 
 #include "evaluator/fill/fill.h"
-#include "rewriters/lift/nest.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/nest.h"
 
 namespace hone {
 namespace {
@@ -34,8 +35,8 @@ std::string bytes_of(const ConcreteBuffer& buffer, const std::vector<double>& va
   return bytes;
 }
 
-Result<lift::Contents> first_contents(const ConcreteProgram& program, std::uint64_t seed) {
-  lift::Contents contents;
+Result<nest::Contents> first_contents(const ConcreteProgram& program, std::uint64_t seed) {
+  nest::Contents contents;
   for (const ConcreteBuffer& buffer : program.buffers) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(buffer.bytes()), 0xFF);
     if (buffer.role == Role::kIn || buffer.role == Role::kInOut) {
@@ -54,10 +55,10 @@ Result<lift::Contents> first_contents(const ConcreteProgram& program, std::uint6
 }  // namespace
 
 Result<NestOutputs> run_nests(const Program& program, const Bindings& sizes, std::uint64_t seed) {
-  const auto lifted = lift::lift(program, sizes);
+  const auto lifted = nest::lift(program, sizes);
   if (!lifted) return std::unexpected(lifted.error());
   NestOutputs outputs;
-  for (const lift::LiftedLaunch& launch : lifted->launches) {
+  for (const nest::LiftedLaunch& launch : lifted->launches) {
     if (launch.refusal.empty()) continue;
     outputs.unchecked = "not lifted: " + launch.refusal;
     return outputs;
@@ -74,7 +75,7 @@ Result<NestOutputs> run_nests(const Program& program, const Bindings& sizes, std
     outputs.unchecked = contents.error().message;
     return outputs;
   }
-  if (const auto done = lift::execute(*lifted, *contents, kMostOperations); !done) {
+  if (const auto done = nest::execute(*lifted, *contents, kMostOperations); !done) {
     outputs.unchecked = done.error().message;
     return outputs;
   }

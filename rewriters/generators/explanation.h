@@ -13,8 +13,8 @@ struct Explanation {
   std::vector<std::string> refusals;  ///< of those that do not: "solve, line 12: …"
   /// Site by site what each generator can print, or why not; then why other launches have no site.
   std::string sites;
-  std::map<std::string, double> facts;  ///< lift::facts_of
-  std::string structure;                ///< lift::structure_of
+  std::map<std::string, double> facts;  ///< nest::facts_of
+  std::string structure;                ///< nest::structure_of
 };
 
 }  // namespace hone::generators

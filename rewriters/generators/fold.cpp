@@ -16,7 +16,7 @@ std::string base_name(Ref reduction, Ref body) {
   for (const auto& [op, name] : kWords) {
     if (reduction->op == op) word = name;
   }
-  const Ref bare = lift::peel(body);
+  const Ref bare = nest::peel(body);
   if (bare->is("exp")) return word + "_of_powers";
   if (bare->is("*") && bare->args[0] == bare->args[1]) return word + "_of_squares";
   return word;
@@ -24,7 +24,7 @@ std::string base_name(Ref reduction, Ref body) {
 
 }  // namespace
 
-Accumulator::Accumulator(lift::Nodes& nodes, Ref reduction, Ref body, Names& names)
+Accumulator::Accumulator(nest::Nodes& nodes, Ref reduction, Ref body, Names& names)
     : op(reduction->op) {
   const bool real = is_float(body->type);
   const bool finds = op == "argmax" || op == "argmin";

@@ -10,7 +10,7 @@
 namespace hone::generators {
 
 struct Accumulator {
-  Accumulator(lift::Nodes& nodes, Ref reduction, Ref body, Names& names);
+  Accumulator(nest::Nodes& nodes, Ref reduction, Ref body, Names& names);
 
   std::string op;    ///< of the reduction; "argmax" and "argmin" keep a position too
   std::string type;  ///< of the variable

@@ -16,7 +16,7 @@
 #include "candidates/recipe.h"
 #include "candidates/result.h"
 #include "rewriters/core/rewriter.h"
-#include "rewriters/lift/nest.h"
+#include "rewriters/nest/nest.h"
 
 namespace hone::generators {
 
@@ -24,8 +24,8 @@ namespace hone::generators {
 /// others here write, and no nest reads the buffer that it writes but at the element that it
 /// writes.
 struct Goal {
-  lift::Nodes* nodes = nullptr;
-  std::vector<lift::Nest> nests;              ///< at least one
+  nest::Nodes* nodes = nullptr;
+  std::vector<nest::Nest> nests;              ///< at least one
   const ConcreteProgram* concrete = nullptr;  ///< types, shapes and roles of the buffers
   const RewriteContext* context = nullptr;    ///< target, math level, tolerance
 

@@ -19,7 +19,7 @@ class KernelPrinter {
         parameters_(goal) {}
 
   const Goal& goal_;
-  lift::Nodes& nodes_;
+  nest::Nodes& nodes_;
   const S& schedule_;
   Helpers& helpers_;
   Code& code_;

@@ -4,13 +4,15 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/neighbours.h"
+
 namespace hone::generators {
 
-using lift::Node;
+using nest::Node;
 
 int widest_vector(const Goal& goal, SymbolId symbol, const std::vector<Ref>& values,
                   const std::vector<std::pair<ScalarType, Ref>>& elements, int most) {
-  lift::Nodes& nodes = *goal.nodes;
+  nest::Nodes& nodes = *goal.nodes;
   const Printer nothing_known(nodes);
   std::vector<std::pair<ScalarType, Ref>> streams = elements;
   for (const Use& use : uses_of(nothing_known, values)) {
@@ -19,7 +21,7 @@ int widest_vector(const Goal& goal, SymbolId symbol, const std::vector<Ref>& val
       streams.emplace_back(use.value->type, use.value->args[0]);
     }
   }
-  Lanes single(nodes, symbol, 1);
+  Neighbours single(nodes, symbol, 1);
   std::erase_if(streams, [&](const auto& stream) { return single.step(stream.second) != 1; });
   if (streams.empty()) return 1;
   std::size_t smallest = 8, largest = 1;
@@ -32,7 +34,7 @@ int widest_vector(const Goal& goal, SymbolId symbol, const std::vector<Ref>& val
     if (nodes.extent(symbol) % width != 0) break;
     const std::size_t count = static_cast<std::size_t>(width);
     if (count * smallest > 16 || count * largest > 32) break;
-    Lanes lanes(nodes, symbol, width);
+    Neighbours lanes(nodes, symbol, width);
     if (!std::ranges::all_of(streams,
                              [&](const auto& stream) { return lanes.contiguous(stream.second); })) {
       break;
@@ -49,7 +51,7 @@ Hint LaneBody::hint_of(Ref load) const {
   if (!kept) return Hint::kStreaming;
   // The compiler does not know that such a load reads memory: nothing may be written there.
   const bool written = std::ranges::any_of(
-      goal_->nests, [&](const lift::Nest& nest) { return nest.buffer == load->op; });
+      goal_->nests, [&](const nest::Nest& nest) { return nest.buffer == load->op; });
   return written ? Hint::kNone : Hint::kKept;
 }
 
@@ -139,7 +141,7 @@ void LaneBody::emit_items(Code& code, const std::string& point, bool guarded,
 
 void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vector<Store>& stores,
                     const std::vector<Keep>& keeps) {
-  lift::Nodes& nodes = *goal_->nodes;
+  nest::Nodes& nodes = *goal_->nodes;
   Printer printer = printer_;
   for (const auto& [value, text] : known) printer.known[value] = text;
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "rewriters/affine/neighbours.h"
 #include "rewriters/generators/fold.h"
 #include "rewriters/generators/nests.h"
 #include "rewriters/generators/space.h"
@@ -125,7 +126,7 @@ class LaneBody {
   SymbolId symbol_;
   std::string base_;
   int width_;
-  Lanes lanes_;
+  Neighbours lanes_;
 };
 
 }  // namespace hone::generators

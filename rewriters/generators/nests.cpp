@@ -6,11 +6,12 @@
 #include <functional>
 #include <unordered_set>
 
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/printing/print_value.h"
 
 namespace hone::generators {
 
-using lift::Node;
+using nest::Node;
 
 namespace {
 
@@ -22,7 +23,7 @@ void visit_all(Ref root, bool into_reductions, const std::function<void(Ref)>& m
     meet(node);
     if (node->kind == Node::Kind::kReduce && !into_reductions) return;
     for (const Ref arg : node->args) visit(arg);
-    for (const lift::Term& term : node->terms) visit(term.atom);
+    for (const nest::Term& term : node->terms) visit(term.atom);
   };
   visit(root);
 }
@@ -36,8 +37,8 @@ const ConcreteBuffer* buffer_of(const Goal& goal, std::string_view name) {
   return nullptr;
 }
 
-Result<lift::Nest> plain(lift::Nodes& nodes, const lift::Nest& nest) {
-  lift::Nest result = nest;
+Result<nest::Nest> plain(nest::Nodes& nodes, const nest::Nest& nest) {
+  nest::Nest result = nest;
   std::erase_if(result.dims, [&](SymbolId symbol) { return nodes.extent(symbol) == 1; });
   if (nest.combine.empty()) return result;
   if (nest.element->has_load) {
@@ -92,7 +93,7 @@ std::vector<Ref> loads_of(Ref value) {
 
 namespace {
 
-bool load_in_range(lift::Nodes& nodes, const Goal& goal, Ref load) {
+bool load_in_range(nest::Nodes& nodes, const Goal& goal, Ref load) {
   const ConcreteBuffer* buffer = buffer_of(goal, load->op);
   const auto all = nodes.range(load->args[0]);
   return buffer != nullptr && all && all->low >= 0 && all->high < buffer->elements();
@@ -110,15 +111,6 @@ bool all_in_range(const Goal& goal, Ref value) {
   return all;
 }
 
-std::int64_t stride_of(Ref element, SymbolId symbol) {
-  for (const lift::Term& term : element->terms) {
-    if (term.atom->kind == Node::Kind::kIndex && term.atom->symbol == symbol) {
-      return term.coefficient;
-    }
-  }
-  return 0;
-}
-
 void sort_by_widest_load(std::vector<SymbolId>& symbols, Ref body) {
   Ref widest = nullptr;
   std::size_t most = 0;
@@ -130,10 +122,7 @@ void sort_by_widest_load(std::vector<SymbolId>& symbols, Ref body) {
       widest = load;
     }
   }
-  if (widest == nullptr) return;
-  std::ranges::stable_sort(symbols, std::greater<>{}, [&](SymbolId symbol) {
-    return std::abs(stride_of(widest->args[0], symbol));
-  });
+  sort_by_stride(symbols, widest == nullptr ? nullptr : widest->args[0]);
 }
 
 void Parameters::add(const std::string& buffer, ScalarType type, bool written) {

@@ -4,17 +4,23 @@
 #include <string>
 #include <vector>
 
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/neighbours.h"
 #include "rewriters/generators/generator.h"
-#include "rewriters/generators/index_math.h"
 
 namespace hone::generators {
+
+using nest::ceil_divide;
+using nest::Neighbours;
+using nest::Ref;
+using nest::SymbolId;
 
 [[nodiscard]] const ConcreteBuffer* buffer_of(const Goal& goal, std::string_view name);
 
 /// The nest as a plain store over dims of more than one point: accumulations become reductions
 /// over the dims that the element does not depend on, and what is there. kRefused: points share
 /// elements in another way (a scatter).
-[[nodiscard]] Result<lift::Nest> plain(lift::Nodes& nodes, const lift::Nest& nest);
+[[nodiscard]] Result<nest::Nest> plain(nest::Nodes& nodes, const nest::Nest& nest);
 
 /// The outermost reductions in a value, each once, in order of meeting.
 [[nodiscard]] std::vector<Ref> reductions_of(Ref value);
@@ -24,8 +30,6 @@ namespace hone::generators {
 [[nodiscard]] bool in_range(const Goal& goal, Ref load);
 /// All loads below, reductions looked into, read inside their buffers whatever the indices are.
 [[nodiscard]] bool all_in_range(const Goal& goal, Ref value);
-/// The coefficient of a symbol in an element, 0 where it is in no term of its own.
-[[nodiscard]] std::int64_t stride_of(Ref element, SymbolId symbol);
 
 /// The symbols, those that step furthest in memory first: the order in which to number them. The
 /// load in `body` that depends on most of them says so.

@@ -9,8 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "rewriters/lift/facts.h"
-#include "rewriters/lift/fuse.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/facts.h"
+#include "rewriters/nest/fuse.h"
 #include "rewriters/syntax/edit.h"
 #include "rewriters/syntax/parse.h"
 
@@ -24,9 +25,9 @@ constexpr std::string_view kPrefix = "hone_";
 struct Lifted {
   std::once_flag once;
   std::mutex mutex;
-  Result<lift::LiftedProgram> program = refused("not lifted");
-  std::vector<lift::Site> sites;
-  std::vector<lift::NoSite> without_site;
+  Result<nest::LiftedProgram> program = refused("not lifted");
+  std::vector<nest::Site> sites;
+  std::vector<nest::NoSite> without_site;
 };
 
 std::string_view text_of(const syntax::TranslationUnit& unit, std::string_view function) {
@@ -60,10 +61,10 @@ std::set<std::string> left_alone(const Program& program, const Task* task) {
 
 void fill(Lifted& lifted, const Program& program, const Bindings& sizes,
           const std::set<std::string>& skipped) {
-  lifted.program = lift::lift(program, sizes, [&](std::string_view kernel) {
+  lifted.program = nest::lift(program, sizes, [&](std::string_view kernel) {
     return skipped.contains(std::string(kernel));
   });
-  if (lifted.program) lifted.sites = lift::sites(*lifted.program, &lifted.without_site);
+  if (lifted.program) lifted.sites = nest::sites(*lifted.program, &lifted.without_site);
 }
 
 /// For questions alone: what is printed depends on the order in which nodes were made.
@@ -126,7 +127,7 @@ Result<std::string> spliced(const Program& program, const std::set<std::string>&
   return includes + *rest + "\n" + generated.source;
 }
 
-Goal goal_of(Lifted& lifted, const lift::Site& site, const RewriteContext& context) {
+Goal goal_of(Lifted& lifted, const nest::Site& site, const RewriteContext& context) {
   Goal goal;
   goal.nodes = lifted.program->nodes.get();
   goal.nests = site.nests;
@@ -138,10 +139,10 @@ Goal goal_of(Lifted& lifted, const lift::Site& site, const RewriteContext& conte
 /// match(), given up where it takes too long.
 Result<Offer> matched(const Generator& generator, const Goal& goal) {
   constexpr std::int64_t kMostMatchWork = 1'000'000;  // about half a second
-  const lift::Nodes::WorkLimit limit(*goal.nodes, kMostMatchWork);
+  const nest::Nodes::WorkLimit limit(*goal.nodes, kMostMatchWork);
   try {
     return generator.match(goal);
-  } catch (const lift::TooMuchWork&) {
+  } catch (const nest::TooMuchWork&) {
     return refused(fmt::format("to see whether it can takes more than {} million steps",
                                kMostMatchWork / 1'000'000));
   }
@@ -162,7 +163,7 @@ class GeneratorRewriter final : public Rewriter {
     const auto lifted = lifted_of(program, context);
     const std::lock_guard lock(lifted->mutex);
     if (!lifted->program) return proposals;
-    for (const lift::Site& site : lifted->sites) {
+    for (const nest::Site& site : lifted->sites) {
       const auto offer = matched(generator_, goal_of(*lifted, site, context));
       if (!offer) continue;
       for (const MathLevel math : levels_of(*offer)) {
@@ -181,7 +182,7 @@ class GeneratorRewriter final : public Rewriter {
     Lifted lifted;
     fill(lifted, program, context.sizes, left_alone(program, context.task));
     if (!lifted.program) return std::unexpected(lifted.program.error());
-    const auto site = std::ranges::find_if(lifted.sites, [&](const lift::Site& candidate) {
+    const auto site = std::ranges::find_if(lifted.sites, [&](const nest::Site& candidate) {
       return step.site == candidate.name || step.site == site_name(candidate, step.math);
     });
     if (site == lifted.sites.end()) return refused(why_no_site(lifted, step.site));
@@ -206,7 +207,7 @@ class GeneratorRewriter final : public Rewriter {
 
  private:
   /// kInternal: it does not parse.
-  static Result<Program> with_generated(const Program& program, const lift::Site& site,
+  static Result<Program> with_generated(const Program& program, const nest::Site& site,
                                         const Generated& generated) {
     Program result = program;
     result.launches.clear();
@@ -292,12 +293,12 @@ class GeneratorRewriter final : public Rewriter {
     return levels;
   }
 
-  static std::string site_name(const lift::Site& site, MathLevel math) {
+  static std::string site_name(const nest::Site& site, MathLevel math) {
     if (math <= MathLevel::kReassociate) return site.name;
     return fmt::format("{}, {}", site.name, to_string(math));
   }
 
-  Proposal proposal_of(const Offer& offer, const lift::Site& site, MathLevel math) const {
+  Proposal proposal_of(const Offer& offer, const nest::Site& site, MathLevel math) const {
     Proposal proposal;
     proposal.rewriter = name();
     proposal.version = version();
@@ -325,7 +326,7 @@ class GeneratorRewriter final : public Rewriter {
 
   static std::string why_no_site(const Lifted& lifted, const std::string& name) {
     std::string why = fmt::format("there is no site '{}'", name);
-    for (const lift::LiftedLaunch& launch : lifted.program->launches) {
+    for (const nest::LiftedLaunch& launch : lifted.program->launches) {
       if (!launch.refusal.empty()) why += "; not lifted: " + launch.refusal;
     }
     return why;
@@ -371,16 +372,16 @@ Result<Explanation> explained(const Program& program, const RewriteContext& cont
   fill(lifted, program, context.sizes, generated);
   if (!lifted.program) return std::unexpected(lifted.program.error());
   Explanation made;
-  made.facts = lift::facts_of(*lifted.program);
-  made.structure = lift::structure_of(*lifted.program);
-  for (const lift::LiftedLaunch& launch : lifted.program->launches) {
+  made.facts = nest::facts_of(*lifted.program);
+  made.structure = nest::structure_of(*lifted.program);
+  for (const nest::LiftedLaunch& launch : lifted.program->launches) {
     if (launch.refusal.empty()) {
-      made.nests += lift::to_string(*lifted.program->nodes, launch);
+      made.nests += nest::to_string(*lifted.program->nodes, launch);
     } else {
       made.refusals.push_back(launch.refusal);
     }
   }
-  for (const lift::Site& site : lifted.sites) {
+  for (const nest::Site& site : lifted.sites) {
     made.sites += fmt::format("site '{}' ({} launch{}):\n", site.name, site.launches.size(),
                               site.launches.size() == 1 ? "" : "es");
     for (const Generator* generator : generators()) {
@@ -389,7 +390,7 @@ Result<Explanation> explained(const Program& program, const RewriteContext& cont
                                 offer ? offer->description : "no, " + offer.error().message);
     }
   }
-  for (const lift::NoSite& none : lifted.without_site) {
+  for (const nest::NoSite& none : lifted.without_site) {
     made.sites += fmt::format("no site, so no generator can print it: {}\n", none.reason);
   }
   return made;

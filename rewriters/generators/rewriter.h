@@ -1,4 +1,4 @@
-// A generator as a rewriter: its sites are those of the lifted program (lift/fuse.h), its step puts
+// A generator as a rewriter: its sites are those of the lifted program (nest/fuse.h), its step puts
 // what was generated in the place of the site's launches. Kernels that are left without a launch
 // leave the source.
 #pragma once

@@ -1,5 +1,6 @@
 #include "rewriters/generators/tile_kernel.h"
 
+#include "rewriters/affine/neighbours.h"
 #include "rewriters/generators/printing/emit.h"
 #include "rewriters/generators/products.h"
 
@@ -27,13 +28,13 @@ Result<Generated> kernel_of(const tile::Program& program, const Goal& goal) {
   return generated;
 }
 
-std::vector<tile::Beside> inputs_beside(lift::Nodes& nodes, const tile::Store& store) {
+std::vector<tile::Beside> inputs_beside(nest::Nodes& nodes, const tile::Store& store) {
   Printer printer(nodes);
   printer.known[store.sum] = "sum";
   std::vector<tile::Beside> inputs;
   for (const Use& use : uses_of(printer, {store.value})) {
-    const lift::Ref load = use.value;
-    if (load->kind != lift::Node::Kind::kLoad || load == store.sum || !use.certain) continue;
+    const nest::Ref load = use.value;
+    if (load->kind != nest::Node::Kind::kLoad || load == store.sum || !use.certain) continue;
     const int run = longest_run(nodes, load->args[0], store.column_symbol, load->type);
     if (run > 1) inputs.push_back({load, run});
   }

@@ -11,6 +11,6 @@ namespace hone::generators {
 [[nodiscard]] Result<Generated> kernel_of(const tile::Program& program, const Goal& goal);
 
 /// Inputs of the store's value that a thread can read for neighbouring outputs at once.
-[[nodiscard]] std::vector<tile::Beside> inputs_beside(lift::Nodes& nodes, const tile::Store& store);
+[[nodiscard]] std::vector<tile::Beside> inputs_beside(nest::Nodes& nodes, const tile::Store& store);
 
 }  // namespace hone::generators

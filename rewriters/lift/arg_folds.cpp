@@ -2,7 +2,7 @@
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// select(condition, new place, the old one).
@@ -163,4 +163,4 @@ bool Executor::fold_arg_alone(Carried& one, SymbolId symbol, const Lanes& guard)
   return true;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -7,7 +7,7 @@
 #include "rewriters/lift/executor_lanes.h"
 #include "rewriters/lift/types.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 using syntax::Expr;
 using syntax::Type;
@@ -238,4 +238,4 @@ Value Executor::evaluate_unary(const Expr& expr) {
   refuse("an operator that hone does not follow: " + quoted(expr), expr.position);
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -11,7 +11,7 @@
 #include "rewriters/lift/types.h"
 #include "rewriters/syntax/intrinsics.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// CUDA's names of a mathematical function without type: "expf" and "exp" are "exp".
@@ -256,4 +256,4 @@ Value Executor::call_function(const Expr& expr) {
   return done.result;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -7,7 +7,7 @@
 #include "rewriters/lift/executor_lanes.h"
 #include "rewriters/syntax/walk.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 using syntax::Variable;
 
@@ -210,4 +210,4 @@ bool Executor::find_cells(std::size_t first_store, SymbolId symbol, const Lanes&
   return found;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -4,7 +4,7 @@
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 using syntax::Expr;
 
@@ -82,4 +82,4 @@ Value Executor::atomic(const Expr& expr) {
   return {};
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -12,19 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "rewriters/affine/node.h"
 #include "rewriters/lift/folds.h"
-#include "rewriters/lift/node.h"
+#include "rewriters/nest/refusal.h"
 #include "rewriters/syntax/analysis.h"
 
-namespace hone::lift {
-
-struct Refusal {
-  std::string reason;
-  int position = -1;  ///< in the source
-  /// Of a loop that was refused: rounds that may be run one after the other instead. 0: nothing
-  /// else is tried.
-  std::int64_t most_rounds = 1024;
-};
+namespace hone::nest {
 
 /// One value for all threads, or one for each.
 using Lanes = std::vector<Ref>;
@@ -344,14 +337,4 @@ class Executor {
 /// May evaluating it change anything?
 [[nodiscard]] bool has_effects(const syntax::Expr& expr);
 
-/// Never equal, where the facts hold and whatever each index is.
-[[nodiscard]] bool apart(Nodes& nodes, Ref a, Ref b, const Facts& facts = {});
-
-/// The indices at which a store of an element hits `wanted`: element = base + sum of coefficients
-/// x symbols with the symbols as mixed-radix digits. Empty: not of that form, or not sure to be
-/// inside.
-[[nodiscard]] std::optional<Nodes::Substitution> solve_for(Nodes& nodes, Ref element,
-                                                           const std::vector<SymbolId>& symbols,
-                                                           Ref wanted);
-
-}  // namespace hone::lift
+}  // namespace hone::nest

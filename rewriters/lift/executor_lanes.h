@@ -5,7 +5,7 @@
 
 #include "rewriters/lift/executor.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 template <class F>
 Lanes Executor::map(F&& f, const Lanes& a) const {
@@ -26,4 +26,4 @@ Lanes Executor::map(F&& f, const Lanes& a, const Lanes& b) const {
   return result;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

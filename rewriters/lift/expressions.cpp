@@ -8,7 +8,7 @@
 #include "rewriters/lift/executor_lanes.h"
 #include "rewriters/lift/types.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 using syntax::Expr;
 using syntax::Type;
@@ -269,4 +269,4 @@ Value Executor::evaluate_assign(const Expr& expr) {
   return value;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

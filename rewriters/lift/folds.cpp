@@ -7,7 +7,7 @@
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 bool folds(std::string_view op) {
@@ -147,4 +147,4 @@ Lanes Executor::folded(const Carried& one, SymbolId symbol, const Lanes& guard) 
   return result;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// before (op) more.
 struct Folded {
@@ -21,4 +21,4 @@ struct Folded {
 /// Is the phi anywhere in the value?
 [[nodiscard]] bool depends(Ref value, Ref phi);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -5,7 +5,7 @@
 #include "rewriters/lift/executor_lanes.h"
 #include "rewriters/syntax/walk.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 using syntax::Stmt;
 using syntax::Variable;
@@ -167,4 +167,4 @@ bool Executor::stays_so(const Lanes& condition) {
   return true;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -1,4 +1,6 @@
-// lift(): every launch run on symbols, its stores made nests.
+// Every launch run on symbols, its stores made nests.
+#include "rewriters/lift/lift.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,13 +8,14 @@
 #include <set>
 #include <unordered_map>
 
-#include "rewriters/lift/nest.h"
-#include "rewriters/lift/nests.h"
+#include "rewriters/lift/executor.h"
+#include "rewriters/nest/canonical.h"
+#include "rewriters/nest/unify.h"
 #include "rewriters/syntax/analysis.h"
 #include "rewriters/syntax/parse.h"
 #include "rewriters/syntax/walk.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// Of all launches together: about two seconds. Most kernels of the tests take a hundredth of it.
@@ -237,19 +240,6 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-std::vector<Ref> loads_in(Ref value) {
-  std::vector<Ref> loads;
-  std::set<Ref> seen;
-  const std::function<void(Ref)> visit = [&](Ref node) {
-    if (!node->has_load || !seen.insert(node).second) return;
-    if (node->kind == Node::Kind::kLoad) loads.push_back(node);
-    for (const Ref arg : node->args) visit(arg);
-    for (const Term& term : node->terms) visit(term.atom);
-  };
-  visit(value);
-  return loads;
-}
-
 namespace {
 
 std::vector<Nest> nests_of_launch(Nodes& nodes, Executor& executor, const Launched& launched) {
@@ -333,29 +323,4 @@ Result<LiftedProgram> lift(const Program& program, const Bindings& sizes,
   return lifted;
 }
 
-std::string to_string(const Nodes& nodes, const LiftedLaunch& launch) {
-  std::string text = launch.kernel + ":\n";
-  for (const Nest& nest : launch.nests) {
-    std::string over;
-    for (const SymbolId symbol : nest.dims) {
-      over += fmt::format("{}{} < {}", over.empty() ? "" : ", ", nodes.symbol(symbol).name,
-                          nodes.extent(symbol));
-    }
-    text += fmt::format("  for {}:{}\n    {}[{}] {}= {}\n", over.empty() ? "once" : over,
-                        nest.guard->is_constant() ? "" : " if " + to_string(nodes, nest.guard),
-                        nest.buffer, to_string(nodes, nest.element), nest.combine,
-                        to_string(nodes, nest.value));
-  }
-  return text;
-}
-
-std::string to_string(const LiftedProgram& program) {
-  std::string text;
-  for (const LiftedLaunch& launch : program.launches) {
-    text += launch.refusal.empty() ? to_string(*program.nodes, launch)
-                                   : "not lifted: " + launch.refusal + "\n";
-  }
-  return text;
-}
-
-}  // namespace hone::lift
+}  // namespace hone::nest

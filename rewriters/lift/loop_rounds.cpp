@@ -6,7 +6,7 @@
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 void Executor::rewind(const Rounds& rounds) {
   state_ = rounds.before;
@@ -423,4 +423,4 @@ void Executor::run_symbolic(const LoopParts& loop, std::optional<std::int64_t>& 
   if (condition_acts) truth(*loop.condition);
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

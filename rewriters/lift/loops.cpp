@@ -7,7 +7,7 @@
 #include "rewriters/lift/executor_lanes.h"
 #include "rewriters/syntax/walk.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 using syntax::Stmt;
 
@@ -234,4 +234,4 @@ void Executor::unroll(const LoopParts& loop, std::int64_t most_rounds) {
   leave_loop();
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

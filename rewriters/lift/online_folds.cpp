@@ -5,7 +5,7 @@
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 using Factors = std::vector<Ref>;
@@ -162,4 +162,4 @@ bool Executor::fold_online(std::vector<Carried>& carried, Carried& one, SymbolId
   return true;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

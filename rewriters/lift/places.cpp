@@ -7,7 +7,7 @@
 #include "rewriters/lift/executor_lanes.h"
 #include "rewriters/lift/types.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 using syntax::Expr;
 using syntax::Type;
@@ -246,4 +246,4 @@ void Executor::write(const Place& place, const Value& value, const Type& type, i
         position);
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

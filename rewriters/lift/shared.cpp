@@ -5,9 +5,9 @@
 
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
-#include "rewriters/lift/nests.h"
+#include "rewriters/nest/unify.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 constexpr std::int64_t kMostElements = 4096;
@@ -135,4 +135,4 @@ void Executor::store_shared(int memory, const Lanes& element, const Lanes& value
   }
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -9,7 +9,7 @@
 #include "rewriters/lift/types.h"
 #include "rewriters/syntax/walk.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 using syntax::Expr;
 using syntax::Stmt;
@@ -353,4 +353,4 @@ void Executor::run() {
   check_in_place();
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -5,7 +5,7 @@
 
 #include "rewriters/syntax/ast.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 inline const syntax::Type& pointee(const syntax::Type& type) {
   static const syntax::Type none;
@@ -22,4 +22,4 @@ inline std::int64_t scalars_in(const syntax::Type& type) {
 
 inline constexpr const char* kFields[] = {"x", "y", "z", "w"};
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -7,7 +7,7 @@
 #include "rewriters/lift/executor_lanes.h"
 #include "rewriters/lift/types.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 using syntax::Expr;
 using syntax::Type;
@@ -101,4 +101,4 @@ Value Executor::fieldwise(const std::string& op, const std::vector<Value>& args,
   return made;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -5,9 +5,9 @@
 
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
-#include "rewriters/lift/field.h"
+#include "rewriters/nest/field.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 constexpr std::uint64_t kSeeds[] = {0x5DEECE66D, 0x2545F4914F6CDD1D};
@@ -149,4 +149,4 @@ bool Executor::fold_squares(std::vector<Carried>& carried, Carried& one, const R
   return false;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

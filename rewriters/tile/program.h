@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "candidates/tensor_map.h"
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 #include "rewriters/tile/layout.h"
 #include "rewriters/tile/rows.h"
 
 namespace hone::tile {
 
-using lift::Ref;
-using lift::SymbolId;
+using nest::Ref;
+using nest::SymbolId;
 
 /// A tensor in global memory that bulk copies go through: a parameter of the kernel.
 struct View {
@@ -196,7 +196,7 @@ struct Program {
   std::string kernel;   ///< the kernel's name, and with an underscore what stands before it
   std::string prefix;   ///< of every other name at file scope
   std::string comment;  ///< what the kernel does
-  lift::Nodes* nodes = nullptr;
+  nest::Nodes* nodes = nullptr;
   std::int64_t grid = 1;  // [blocks]
   int cluster = 1;        ///< neighbouring blocks that share copies; rank r is block % cluster
   SymbolId block = -1;    ///< the block's number

@@ -8,14 +8,14 @@
 #include <string>
 
 #include "candidates/scalar_type.h"
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::tile {
 
 /// One f32 for each of a warp group's 64 rows.
 struct Rows {
   std::string name;
-  lift::Ref value = nullptr;  ///< a leaf that stands for it in values
+  nest::Ref value = nullptr;  ///< a leaf that stands for it in values
 };
 
 /// 64 x columns elements in the registers of a warp group, as wgmma reads A.
@@ -33,10 +33,10 @@ struct Fragments {
 /// the sums stay as they are: of integers, or of rows, then for all rows of a warp together.
 struct MapSums {
   int sums = 0;
-  lift::Ref sum = nullptr, value = nullptr;
-  lift::Ref row = nullptr, column = nullptr;           ///< of the sums' first element; or nullptr
-  lift::SymbolId row_symbol = -1, column_symbol = -1;  ///< what they are called in `value`
-  lift::Ref unless = nullptr;
+  nest::Ref sum = nullptr, value = nullptr;
+  nest::Ref row = nullptr, column = nullptr;           ///< of the sums' first element; or nullptr
+  nest::SymbolId row_symbol = -1, column_symbol = -1;  ///< what they are called in `value`
+  nest::Ref unless = nullptr;
   /// With `unless`: all products are waited for first; where the sums stay, none is. What was
   /// computed before then goes on under the products, instead of being moved behind their wait.
   bool awaits = false;
@@ -45,7 +45,7 @@ struct MapSums {
 /// rows = value, over leaves of rows.
 struct MapRows {
   int rows = 0;
-  lift::Ref value = nullptr;
+  nest::Ref value = nullptr;
 };
 
 /// rows = the row's elements of the sums, folded by "max" or "+". `onto`: and what was there
@@ -71,7 +71,7 @@ struct ReadFragments {
   int fragments = 0;
   int rest = -1;  ///< -1: is not needed
   int ring = 0, tile = 0;
-  lift::Ref row = nullptr;  ///< of this warp group in the tile, a multiple of 64
+  nest::Ref row = nullptr;  ///< of this warp group in the tile, a multiple of 64
 };
 
 /// rows x k elements of f32 on their way to a tile or to fragments, in the registers of all threads
@@ -92,9 +92,9 @@ struct Elements {
 /// elements = value, whose loads go on by themselves until the elements are used.
 struct Gather {
   int elements = 0;
-  lift::Ref value = nullptr;
-  lift::Ref row = nullptr, k = nullptr;           ///< of the first element
-  lift::SymbolId row_symbol = -1, k_symbol = -1;  ///< what they are called in `value`
+  nest::Ref value = nullptr;
+  nest::Ref row = nullptr, k = nullptr;           ///< of the first element
+  nest::SymbolId row_symbol = -1, k_symbol = -1;  ///< what they are called in `value`
 };
 
 /// fragments = elements, rounded to tf32, and `rest`, other fragments: what that leaves, as tf32.

@@ -26,15 +26,15 @@ __device__ __forceinline__ void $prefixpass_turn(int group) {
 )";
 
 /// All values below one, each once, itself last.
-void below(lift::Ref value, std::set<lift::Ref>& seen, std::vector<lift::Ref>& all) {
+void below(nest::Ref value, std::set<nest::Ref>& seen, std::vector<nest::Ref>& all) {
   if (!seen.insert(value).second) return;
-  for (const lift::Ref arg : value->args) below(arg, seen, all);
-  for (const lift::Term& term : value->terms) below(term.atom, seen, all);
+  for (const nest::Ref arg : value->args) below(arg, seen, all);
+  for (const nest::Term& term : value->terms) below(term.atom, seen, all);
   all.push_back(value);
 }
-std::vector<lift::Ref> all_of(lift::Ref value) {
-  std::set<lift::Ref> seen;
-  std::vector<lift::Ref> all;
+std::vector<nest::Ref> all_of(nest::Ref value) {
+  std::set<nest::Ref> seen;
+  std::vector<nest::Ref> all;
   below(value, seen, all);
   return all;
 }
@@ -91,30 +91,30 @@ void RowsText::write(const PassTurn&, Code& code) {
                             : fmt::format("{0} + 1 == {1} ? 0 : {0} + 1", group_, groups_)));
 }
 
-std::string RowsText::value_text(lift::Ref value, const std::string& half) {
+std::string RowsText::value_text(nest::Ref value, const std::string& half) {
   for (std::size_t r = 0; r < rows_.size(); ++r)
     values_.known[p_.rows[r].value] = fmt::format("{}[{}]", rows_[r], half);
-  std::vector<lift::Ref> powers;
-  for (const lift::Ref node : all_of(value)) {
+  std::vector<nest::Ref> powers;
+  for (const nest::Ref node : all_of(value)) {
     if (!node->is("exp2") || node->type != ScalarType::kF32) continue;
     values_.known[node] = fmt::format("{}power({})", p_.prefix, values_.print(node->args[0]));
     powers.push_back(node);
     powers_ = true;
   }
   std::string text = values_.print(value);
-  for (const lift::Ref node : powers) values_.known.erase(node);
+  for (const nest::Ref node : powers) values_.known.erase(node);
   return text;
 }
 
-bool RowsText::reads_rows(lift::Ref value) const {
+bool RowsText::reads_rows(nest::Ref value) const {
   bool reads = false;
-  for (const lift::Ref node : all_of(value))
+  for (const nest::Ref node : all_of(value))
     for (const Rows& rows : p_.rows) reads |= rows.value == node;
   return reads;
 }
 
 /// Under which a map is not left out; empty: always.
-std::string RowsText::condition(lift::Ref unless) {
+std::string RowsText::condition(nest::Ref unless) {
   if (unless == nullptr) return "";
   if (!reads_rows(unless)) return fmt::format("if (!({}))", values_.print(unless));
   return fmt::format("if (__any_sync(0xffffffffu, !({}) || !({})))", value_text(unless, "0"),

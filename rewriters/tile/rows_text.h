@@ -37,9 +37,9 @@ class RowsText {
   void write(const PassTurn& pass, generators::Code& code);
 
  private:
-  [[nodiscard]] std::string value_text(lift::Ref value, const std::string& half);
-  [[nodiscard]] std::string condition(lift::Ref unless);
-  [[nodiscard]] bool reads_rows(lift::Ref value) const;
+  [[nodiscard]] std::string value_text(nest::Ref value, const std::string& half);
+  [[nodiscard]] std::string condition(nest::Ref unless);
+  [[nodiscard]] bool reads_rows(nest::Ref value) const;
 
   const Program& p_;
   generators::Printer& values_;

@@ -18,8 +18,8 @@ std::string sum_type(const Store& store) { return store.runs < 0 ? "float" : "do
 /// What lies beyond the output is not copied, and what it would be made of not read.
 std::string within(const Store& store) {
   bool loads = false;
-  lift::for_each(store.value, [&](Ref node) {
-    loads |= node->kind == lift::Node::Kind::kLoad && node != store.sum;
+  nest::for_each(store.value, [&](Ref node) {
+    loads |= node->kind == nest::Node::Kind::kLoad && node != store.sum;
   });
   return loads ? fmt::format("if (m >= {} || n_run >= {}) return {{}};", store.rows, store.columns)
                : "";

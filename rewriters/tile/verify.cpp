@@ -180,7 +180,7 @@ class Verifier {
     if (define.value != nullptr && depends_on_group(define.value)) of_group_.insert(define.symbol);
   }
   /// Whether warp groups of a role may have different values of this.
-  bool depends_on_group(lift::Ref value) const {
+  bool depends_on_group(nest::Ref value) const {
     return std::ranges::any_of(of_group_, [&](SymbolId symbol) { return value->uses(symbol); });
   }
 
@@ -319,8 +319,8 @@ class Verifier {
         (to.order == Elements::Order::kFragments ? to.rows != 64 : to.rows * to.k % threads != 0))
       return refuse(fmt::format("{} threads do not divide {} x {} elements of '{}'", threads,
                                 to.rows, to.k, to.name));
-    lift::for_each(gather.value, [&](lift::Ref node) {
-      if (node->kind == lift::Node::Kind::kLoad &&
+    nest::for_each(gather.value, [&](nest::Ref node) {
+      if (node->kind == nest::Node::Kind::kLoad &&
           std::ranges::none_of(program_.parameters, [&](const Program::Parameter& one) {
             return one.buffer == node->op && !one.written;
           }))
@@ -417,8 +417,8 @@ class Verifier {
                            program_.fragments[static_cast<std::size_t>(fragments)].name));
   }
   /// 64 rows from `row` on are in the tile, whatever the warp group.
-  void check_rows(lift::Ref row, const SharedTile& tile) {
-    const auto rows = row == nullptr ? lift::Range{} : program_.nodes->range(row);
+  void check_rows(nest::Ref row, const SharedTile& tile) {
+    const auto rows = row == nullptr ? nest::Range{} : program_.nodes->range(row);
     if (role_->warp_groups > program_.nodes->extent(program_.group) || !rows || rows->low < 0 ||
         rows->high + 64 > tile.layout.extent(0))
       refuse(
@@ -601,7 +601,7 @@ class Verifier {
     return false;
   }
   /// `in_lanes`: these rows may be folded in part.
-  void check_reads(lift::Ref value, int in_lanes) {
+  void check_reads(nest::Ref value, int in_lanes) {
     if (value == nullptr) return;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       const Rows& rows = program_.rows[r];
@@ -612,9 +612,9 @@ class Verifier {
         refuse(fmt::format("rows '{}' are used where lanes have parts of them", rows.name));
     }
   }
-  static bool mentions(lift::Ref value, lift::Ref leaf) {
+  static bool mentions(nest::Ref value, nest::Ref leaf) {
     bool found = false;
-    lift::for_each(value, [&](lift::Ref node) { found |= node == leaf; });
+    nest::for_each(value, [&](nest::Ref node) { found |= node == leaf; });
     return found;
   }
 
@@ -724,8 +724,8 @@ class Verifier {
     if (store.type != ScalarType::kF32)
       refuse(fmt::format("outputs of {} are added to '{}', where they would be rounded twice",
                          to_string(store.type), store.buffer));
-    lift::for_each(store.value, [&](lift::Ref node) {
-      if (node->kind == lift::Node::Kind::kLoad && node != store.sum && node->op == store.buffer)
+    nest::for_each(store.value, [&](nest::Ref node) {
+      if (node->kind == nest::Node::Kind::kLoad && node != store.sum && node->op == store.buffer)
         refuse(fmt::format("outputs are added to '{}', which their value reads", store.buffer));
     });
   }
@@ -736,7 +736,7 @@ class Verifier {
     knows_sum.known[store.sum] = "sum";
     const std::vector<generators::Use> uses = generators::uses_of(knows_sum, {store.value});
     for (const auto& [load, contiguous] : store.beside) {
-      if (load == nullptr || load->kind != lift::Node::Kind::kLoad || contiguous < 2)
+      if (load == nullptr || load->kind != nest::Node::Kind::kLoad || contiguous < 2)
         return refuse("a store reads together what are no elements side by side");
       const auto use = std::ranges::find(uses, load, &generators::Use::value);
       if (use == uses.end() || !use->certain)

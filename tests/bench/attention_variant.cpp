@@ -12,7 +12,8 @@
 #include "candidates/export/cpp_support.h"
 #include "candidates/task_reader.h"
 #include "rewriters/generators/attention/attention.h"
-#include "rewriters/lift/fuse.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/fuse.h"
 #include "tests/bench/variant_maps.h"
 #include "tests/unit/rewriters/generator_harness.h"
 
@@ -168,9 +169,9 @@ int main_of(int count, char** args) {
                                             {"$condition", causal ? "k <= q" : "true"}}),
                                "attention.cu");
   if (!task) return failed(task.error().message);
-  const auto lifted = lift::lift(task->reference, task->sizes);
+  const auto lifted = nest::lift(task->reference, task->sizes);
   if (!lifted) return failed(lifted.error().message);
-  const std::vector<lift::Site> sites = lift::sites(*lifted);
+  const std::vector<nest::Site> sites = nest::sites(*lifted);
   const RewriteContext context{&*task, task->sizes, target_limits("sm_90")};
   const Goal goal{lifted->nodes.get(), sites.at(0).nests, &lifted->concrete, &context};
   const auto generator = make_attention();

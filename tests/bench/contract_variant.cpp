@@ -19,7 +19,7 @@
 namespace hone::generators {
 namespace {
 
-using lift::Ref;
+using nest::Ref;
 
 constexpr const char* kMain = R"(
 #include <cmath>
@@ -108,7 +108,7 @@ int main_of(int count, char** args) {
   const auto type_of = [&](const std::string& buffer) {
     return buffer == "A" ? type : buffer == "B" ? b_type : out;
   };
-  const auto at = [&](lift::SymbolId row, std::int64_t rows, lift::SymbolId column,
+  const auto at = [&](nest::SymbolId row, std::int64_t rows, nest::SymbolId column,
                       std::int64_t columns, bool transposed) {
     return transposed ? nodes.add(nodes.scale(nodes.index(column), rows), nodes.index(row))
                       : nodes.add(nodes.scale(nodes.index(row), columns), nodes.index(column));

@@ -10,7 +10,8 @@
 #include "evaluator/runner/emulated_program.h"
 #include "rewriters/generators/generator.h"
 #include "rewriters/generators/rewriter.h"
-#include "rewriters/lift/fuse.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/fuse.h"
 #include "tests/support/eight_bit_floats.h"
 
 namespace hone::lift_tests {
@@ -74,8 +75,8 @@ double decode(ScalarType type, const std::uint8_t* from) {
   return 0;
 }
 
-lift::Contents contents_of(const runner::EmulatedProgram& program, bool poison) {
-  lift::Contents contents;
+nest::Contents contents_of(const runner::EmulatedProgram& program, bool poison) {
+  nest::Contents contents;
   const ConcreteProgram& concrete = program.program();
   for (std::size_t i = 0; i < concrete.buffers.size(); ++i) {
     const ConcreteBuffer& buffer = concrete.buffers[i];
@@ -129,14 +130,14 @@ std::string reason_of(const std::string& refusal) {
   return colon == std::string::npos ? refusal : refusal.substr(colon + 2);
 }
 
-void check_sites(const lift::LiftedProgram& program, const std::string& where,
+void check_sites(const nest::LiftedProgram& program, const std::string& where,
                  const Tolerance& tolerance, const Emulated& reference, Outcome& outcome) {
-  for (const lift::Site& site : lift::sites(program)) {
-    lift::LiftedProgram fused = program;
+  for (const nest::Site& site : nest::sites(program)) {
+    nest::LiftedProgram fused = program;
     fused.launches.clear();
     for (std::size_t i = 0; i < program.launches.size(); ++i) {
       if (i == site.launches.back()) {
-        lift::LiftedLaunch one;
+        nest::LiftedLaunch one;
         one.kernel = site.name;
         one.nests = site.nests;
         fused.launches.push_back(std::move(one));
@@ -144,19 +145,19 @@ void check_sites(const lift::LiftedProgram& program, const std::string& where,
       if (std::ranges::find(site.launches, i) == site.launches.end())
         fused.launches.push_back(program.launches[i]);
     }
-    lift::Contents contents = reference.before;
+    nest::Contents contents = reference.before;
     const std::string what = fmt::format("{} fused as '{}'", where, site.name);
     ++outcome.sites;
-    if (const auto done = lift::execute(fused, contents, kOperations); !done) {
+    if (const auto done = nest::execute(fused, contents, kOperations); !done) {
       outcome.wrong.push_back(what + ": " + done.error().message);
       continue;
     }
     for (const ConcreteBuffer& buffer : program.concrete.buffers) {
       const bool written = std::ranges::any_of(
-          site.nests, [&](const lift::Nest& nest) { return nest.buffer == buffer.name; });
+          site.nests, [&](const nest::Nest& nest) { return nest.buffer == buffer.name; });
       const bool later =
           std::any_of(program.launches.begin() + static_cast<std::ptrdiff_t>(site.launches.back()),
-                      program.launches.end(), [&](const lift::LiftedLaunch& launch) {
+                      program.launches.end(), [&](const nest::LiftedLaunch& launch) {
                         return std::ranges::find(launch.writes, buffer.name) != launch.writes.end();
                       });
       if (!counts(buffer) && !(written && !later)) continue;
@@ -256,12 +257,12 @@ Emulated emulate(const Program& program, const Bindings& sizes) {
 Outcome lift_only(const Task& task) {
   Outcome outcome;
   for (const Bindings& sizes : task.check_sizes) {
-    const auto lifted = lift::lift(task.reference, sizes);
+    const auto lifted = nest::lift(task.reference, sizes);
     if (!lifted) {
       outcome.refusals.push_back(lifted.error().message);
       continue;
     }
-    for (const lift::LiftedLaunch& launch : lifted->launches)
+    for (const nest::LiftedLaunch& launch : lifted->launches)
       if (!launch.refusal.empty()) outcome.refusals.push_back(reason_of(launch.refusal));
   }
   return outcome;
@@ -272,13 +273,13 @@ Outcome check(const Task& task, const Checks& checks) {
   for (const Bindings& sizes : task.check_sizes) {
     std::string where = task.name;
     for (const auto& [name, value] : sizes) where += fmt::format(" {}={}", name, value);
-    const auto lifted = lift::lift(task.reference, sizes);
+    const auto lifted = nest::lift(task.reference, sizes);
     if (!lifted) {
       outcome.refusals.push_back(lifted.error().message);
       continue;
     }
     bool whole = true;
-    for (const lift::LiftedLaunch& launch : lifted->launches) {
+    for (const nest::LiftedLaunch& launch : lifted->launches) {
       if (launch.refusal.empty()) continue;
       outcome.refusals.push_back(reason_of(launch.refusal));
       whole = false;
@@ -289,8 +290,8 @@ Outcome check(const Task& task, const Checks& checks) {
       outcome.unrun.push_back(where + ": the reference: " + reference.failure);
       continue;
     }
-    lift::Contents contents = reference.before;
-    if (const auto done = lift::execute(*lifted, contents, kOperations); !done) {
+    nest::Contents contents = reference.before;
+    if (const auto done = nest::execute(*lifted, contents, kOperations); !done) {
       outcome.wrong.push_back(where + ": " + done.error().message);
       continue;
     }
@@ -299,7 +300,7 @@ Outcome check(const Task& task, const Checks& checks) {
       compare(where, buffer, task.tolerance, reference.after.at(buffer.name),
               contents.at(buffer.name), outcome.wrong);
     }
-    if (outcome.wrong.size() > before) outcome.wrong.push_back(lift::to_string(*lifted));
+    if (outcome.wrong.size() > before) outcome.wrong.push_back(nest::to_string(*lifted));
     if (checks.sites) check_sites(*lifted, where, task.tolerance, reference, outcome);
     if (checks.generators) check_generators(task, sizes, where, reference, outcome);
   }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "candidates/task.h"
-#include "rewriters/lift/nest.h"
+#include "rewriters/nest/nest.h"
 
 namespace hone::lift_tests {
 
@@ -39,8 +39,8 @@ struct Checks {
 
 /// A program's buffers after it ran on the emulated GPU.
 struct Emulated {
-  lift::Contents before;  ///< poison in what starts undefined
-  lift::Contents after;
+  nest::Contents before;  ///< poison in what starts undefined
+  nest::Contents after;
   std::string failure;  ///< else empty
 };
 [[nodiscard]] Emulated emulate(const Program& program, const Bindings& sizes);

@@ -9,7 +9,8 @@
 #include <stdexcept>
 
 #include "candidates/task_reader.h"
-#include "rewriters/lift/fuse.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/fuse.h"
 #include "tests/lift/harness.h"
 
 namespace hone::lift_tests {
@@ -61,6 +62,17 @@ TEST_P(LiftedKernel, ComputesTheSameOrIsRefusedForTheReason) {
 INSTANTIATE_TEST_SUITE_P(All, LiftedKernel,
                          testing::ValuesIn(tasks_in(kRoot / "tests/lift/kernels")), name_of);
 
+/// A digit of a thread index, "threadIdx.x1", joined with a block index had a byte from elsewhere
+/// as its name.
+TEST(Lift, IndexOfADigitOfThreadsIsNamedByItsAxis) {
+  const auto task = read_task(kRoot / "tests/lift/kernels/casts_truncate.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  const auto lifted = nest::lift(task->reference, task->sizes);
+  ASSERT_TRUE(lifted) << lifted.error().message;
+  EXPECT_NE(to_string(*lifted).find("for x < 256, threadIdx.x1 < 4:"), std::string::npos)
+      << to_string(*lifted);
+}
+
 /// What a newcomer reads: where, and of what it is said.
 TEST(Lift, EveryRefusalNamesItsLineAndWhatItIsAbout) {
   int refusals = 0;
@@ -68,9 +80,9 @@ TEST(Lift, EveryRefusalNamesItsLineAndWhatItIsAbout) {
     const auto task = read_task(path);
     ASSERT_TRUE(task) << task.error().message;
     if (expectation_of(task->reference.source) == "yes") continue;
-    const auto lifted = lift::lift(task->reference, task->sizes);
+    const auto lifted = nest::lift(task->reference, task->sizes);
     ASSERT_TRUE(lifted) << lifted.error().message;
-    for (const lift::LiftedLaunch& launch : lifted->launches) {
+    for (const nest::LiftedLaunch& launch : lifted->launches) {
       if (launch.refusal.empty()) continue;
       ++refusals;
       EXPECT_TRUE(launch.refusal.starts_with(launch.kernel + ", line ")) << launch.refusal;
@@ -90,10 +102,10 @@ Task task_of(const std::string& name) {
 TEST(Lift, ALaunchWithoutASiteSaysWhy) {
   for (const char* name : {"adam_step", "sgd_momentum_step", "rmsprop_struct_state"}) {
     const Task task = task_of(name);
-    const auto lifted = lift::lift(task.reference, task.sizes);
+    const auto lifted = nest::lift(task.reference, task.sizes);
     ASSERT_TRUE(lifted && lifted->launches[0].refusal.empty());
-    std::vector<lift::NoSite> without;
-    const auto sites = lift::sites(*lifted, &without);
+    std::vector<nest::NoSite> without;
+    const auto sites = nest::sites(*lifted, &without);
     ASSERT_EQ(sites.size() + without.size(), 1U) << name;
     if (without.empty()) continue;
     EXPECT_NE(without[0].reason.find("which the same launch writes"), std::string::npos)
@@ -108,14 +120,14 @@ TEST(Lift, AThreadBeyondTheOutputsIsInNoNest) {
        {"conv_whose_grid_has_a_tail", "batched_product_with_a_tail_of_batches"}) {
     const Task task = task_of(name);
     for (const Bindings& sizes : task.check_sizes) {
-      const auto lifted = lift::lift(task.reference, sizes);
+      const auto lifted = nest::lift(task.reference, sizes);
       ASSERT_TRUE(lifted) << lifted.error().message;
       ASSERT_EQ(lifted->launches.at(0).nests.size(), 1U) << name;
-      const lift::Nest& nest = lifted->launches[0].nests[0];
+      const nest::Nest& nest = lifted->launches[0].nests[0];
       EXPECT_TRUE(nest.guard->is_constant()) << name;
       EXPECT_TRUE(nest.covers) << name;
       std::int64_t points = 1;
-      for (const lift::SymbolId symbol : nest.dims) points *= lifted->nodes->extent(symbol);
+      for (const nest::SymbolId symbol : nest.dims) points *= lifted->nodes->extent(symbol);
       EXPECT_EQ(points, lifted->concrete.buffers.at(2).elements()) << name;
     }
   }
@@ -124,13 +136,13 @@ TEST(Lift, AThreadBeyondTheOutputsIsInNoNest) {
 /// A flat index of a later launch becomes the digits that an earlier one takes it apart into.
 TEST(Lift, WhatIsPutInTakesAFlatIndexApart) {
   const Task task = task_of("product_then_flat_map");
-  const auto lifted = lift::lift(task.reference, task.sizes);
+  const auto lifted = nest::lift(task.reference, task.sizes);
   ASSERT_TRUE(lifted) << lifted.error().message;
-  const auto sites = lift::sites(*lifted);
+  const auto sites = nest::sites(*lifted);
   ASSERT_FALSE(sites.empty());
   ASSERT_EQ(sites[0].launches.size(), 3U);
   ASSERT_EQ(sites[0].nests.size(), 1U);
-  const lift::Nest& nest = sites[0].nests[0];
+  const nest::Nest& nest = sites[0].nests[0];
   ASSERT_EQ(nest.dims.size(), 2U);
   EXPECT_EQ(lifted->nodes->extent(nest.dims[0]), 64);
   EXPECT_EQ(lifted->nodes->extent(nest.dims[1]), 96);
@@ -139,12 +151,12 @@ TEST(Lift, WhatIsPutInTakesAFlatIndexApart) {
 
 TEST(Lift, NoTwoSitesHaveOneName) {
   const Task task = task_of("jacobi_many_launches");
-  const auto lifted = lift::lift(task.reference, task.sizes);
+  const auto lifted = nest::lift(task.reference, task.sizes);
   ASSERT_TRUE(lifted);
   std::set<std::string> names;
-  const auto sites = lift::sites(*lifted);
+  const auto sites = nest::sites(*lifted);
   EXPECT_GT(sites.size(), 20U);
-  for (const lift::Site& site : sites) EXPECT_TRUE(names.insert(site.name).second) << site.name;
+  for (const nest::Site& site : sites) EXPECT_TRUE(names.insert(site.name).second) << site.name;
 }
 
 /// Counted, not timed: hostile loops take no more than the limit.
@@ -153,7 +165,7 @@ TEST(Lift, HostileLoopsStayWithinTheLimitOfWork) {
   for (const char* name : {"do_while_nested", "dynamic_table", "thomas_local_arrays",
                            "nested_constant_rounds", "thomas_constant_rows"}) {
     const Task task = task_of(name);
-    const auto lifted = lift::lift(task.reference, task.sizes);
+    const auto lifted = nest::lift(task.reference, task.sizes);
     ASSERT_TRUE(lifted);
     EXPECT_FALSE(lifted->launches[0].refusal.empty()) << name;
     EXPECT_LT(lifted->nodes->worked(), kMost) << name;

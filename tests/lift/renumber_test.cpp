@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "candidates/task_reader.h"
-#include "rewriters/lift/nest.h"
+#include "rewriters/lift/lift.h"
+#include "rewriters/nest/nest.h"
 
 namespace hone::lift_tests {
 namespace {
@@ -12,8 +13,8 @@ namespace {
 std::string lifted(const std::string& name) {
   const auto task = read_task(std::string(HONE_SOURCE_DIR) + "/tests/lift/kernels/" + name + ".cu");
   if (!task) return task.error().message;
-  const auto program = lift::lift(task->reference, task->sizes, {});
-  return program ? lift::to_string(*program) : program.error().message;
+  const auto program = nest::lift(task->reference, task->sizes, {});
+  return program ? nest::to_string(*program) : program.error().message;
 }
 
 void expect_in(const std::string& text, const std::string& part) {

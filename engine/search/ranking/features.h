@@ -23,7 +23,7 @@ using Features = std::vector<float>;
 
 /// What is the same for all candidates of a task.
 struct TaskFacts {
-  std::map<std::string, double> nests;  ///< lift::facts_of; may be empty
+  std::map<std::string, double> nests;  ///< nest::facts_of; may be empty
   double bytes = 0;                     // inputs and outputs, each once [B]
   double math = 0;                      ///< the level that the task allows
   TargetLimits target;

@@ -4,19 +4,22 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <set>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/neighbours.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/attention/softmax.h"
-#include "rewriters/generators/digits.h"
 #include "rewriters/generators/nests.h"
 #include "rewriters/generators/products.h"
 
 namespace hone::generators::attention {
 namespace {
 
-using lift::Node;
-using lift::Nodes;
-using lift::Term;
+using nest::Node;
+using nest::Nodes;
+using nest::Term;
 
 constexpr int kMostColumns = 256;
 
@@ -224,11 +227,11 @@ class Analysis {
     if (const Ref load = first_load(product(found_.query_factors))) {
       sort_by_stride(found_.depth, load->args[0]);
     }
-    a_.batch = flatten(nodes_, "batch", batch, digits_);
-    a_.q = flatten(nodes_, "q", rows, digits_);
-    a_.e = flatten(nodes_, "e", columns, digits_);
-    a_.d = flatten(nodes_, "d", found_.depth, digits_);
-    a_.k = flatten(nodes_, "k", {found_.key}, digits_);
+    a_.batch = flat_index(nodes_, "batch", batch, digits_);
+    a_.q = flat_index(nodes_, "q", rows, digits_);
+    a_.e = flat_index(nodes_, "e", columns, digits_);
+    a_.d = flat_index(nodes_, "d", found_.depth, digits_);
+    a_.k = flat_index(nodes_, "k", {found_.key}, digits_);
     a_.batches = nodes_.extent(a_.batch);
     a_.queries = nodes_.extent(a_.q);
     a_.columns = nodes_.extent(a_.e);
@@ -277,8 +280,8 @@ class Analysis {
       made.run_of_columns = longest_run(nodes_, load->args[0], column, load->type);
       made.run_of_rows = longest_run(nodes_, load->args[0], row, load->type);
     }
-    made.rows_are_near =
-        stride_in(load->args[0], row) == 1 && stride_in(load->args[0], column) != 1;
+    made.rows_are_near = std::abs(stride_of(load->args[0], row)) == 1 &&
+                         std::abs(stride_of(load->args[0], column)) != 1;
     return made;
   }
 
@@ -292,7 +295,7 @@ class Analysis {
     });
   }
   bool holds(Ref condition) {
-    return std::ranges::all_of(lift::conjuncts(condition), [&](Ref part) {
+    return std::ranges::all_of(nest::conjuncts(condition), [&](Ref part) {
       if (part->is_constant()) return part->constant != 0;
       const auto all = part->is(">=0") ? nodes_.range(part->args[0]) : std::nullopt;
       return all && all->low >= 0;
@@ -338,7 +341,7 @@ class Analysis {
   }
 
   bool same_conditions(Ref a, Ref b) {
-    const std::vector<Ref> x = lift::conjuncts(a), y = lift::conjuncts(b);
+    const std::vector<Ref> x = nest::conjuncts(a), y = nest::conjuncts(b);
     const auto within = [&](const std::vector<Ref>& some, const std::vector<Ref>& all) {
       return std::ranges::all_of(some, [&](Ref one) {
         return std::ranges::any_of(all, [&](Ref other) { return same(nodes_, one, other); });
@@ -371,24 +374,18 @@ class Analysis {
   }
 
   void find_bounds() {
-    for (const Ref part : lift::conjuncts(a_.allowed)) {
+    for (const Ref part : nest::conjuncts(a_.allowed)) {
       if (part->is_constant() && part->constant != 0) continue;
+      const Ref sum = part->is(">=0") ? part->args[0] : part;
+      const auto [strides, others] = nest::strides_in(sum, {a_.q, a_.k});
       Bound bound;
-      bound.rest = nodes_.integer(part->is(">=0") ? part->args[0]->constant : 0);
+      bound.query = strides[0];
+      bound.key = strides[1];
+      bound.rest = nodes_.integer(sum->constant);
       bool usable = part->is(">=0");
-      if (usable) {
-        for (const Term& term : part->args[0]->terms) {
-          const bool index = term.atom->kind == Node::Kind::kIndex;
-          if (index && term.atom->symbol == a_.q) {
-            bound.query = term.coefficient;
-          } else if (index && term.atom->symbol == a_.k) {
-            bound.key = term.coefficient;
-          } else if (term.atom->uses(a_.q) || term.atom->uses(a_.k)) {
-            usable = false;
-          } else {
-            bound.rest = nodes_.add(bound.rest, nodes_.scale(term.atom, term.coefficient));
-          }
-        }
+      for (const Term& term : others) {
+        usable = usable && !term.atom->uses(a_.q) && !term.atom->uses(a_.k);
+        if (usable) bound.rest = nodes_.add(bound.rest, nodes_.scale(term.atom, term.coefficient));
       }
       if (usable) {
         a_.bounds.push_back(bound);
@@ -413,7 +410,7 @@ class Analysis {
 
   const Goal& goal_;
   Nodes& nodes_;
-  lift::Nest nest_;
+  nest::Nest nest_;
   Found found_;
   Ref value_ = nullptr;
   Nodes::Substitution digits_;

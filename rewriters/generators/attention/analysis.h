@@ -17,8 +17,8 @@
 
 namespace hone::generators::attention {
 
-using lift::Ref;
-using lift::SymbolId;
+using nest::Ref;
+using nest::SymbolId;
 
 /// Where weights are: rest + query * q + key * k >= 0. `rest` is of the batch alone.
 struct Bound {
@@ -37,8 +37,8 @@ struct Operand {
 };
 
 struct Attention {
-  lift::Nodes* nodes = nullptr;
-  const lift::Nest* nest = nullptr;
+  nest::Nodes* nodes = nullptr;
+  const nest::Nest* nest = nullptr;
   SymbolId batch = -1, q = -1, k = -1, d = -1, e = -1;
   std::int64_t batches = 1, queries = 1, keys = 1, depth = 1, columns = 1;  ///< their extents
   Operand query, key, values;

@@ -27,7 +27,7 @@ std::string Emitter::copy(Which which) const {
 
   const std::string name = is_query ? "query" : which == Which::kKey ? "key" : "values";
   const ScalarType loaded = operand.value->type;
-  const bool plain = operand.value->kind == lift::Node::Kind::kLoad;
+  const bool plain = operand.value->kind == nest::Node::Kind::kLoad;
   const auto place = [&](const std::string& r, const std::string& c) {
     if (tile.swizzled) return fmt::format("{}swizzled<{}>({}, {})", prefix, tile.rows, r, c);
     return tile.transposed ? fmt::format("{} * {} + {}", c, tile.stride, r)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/products.h"
 
 namespace hone::generators::attention {
@@ -105,7 +106,7 @@ std::string Emitter::allowed() const {
   Printer print = printer();
   std::string text;
   if (a.keys % s.keys != 0) text = "k < kKeys";
-  for (const Ref part : lift::conjuncts(a.allowed)) {
+  for (const Ref part : nest::conjuncts(a.allowed)) {
     if (part->is_constant() && part->constant != 0) continue;
     const std::string one = print.print(part);
     text += (text.empty() ? "" : " && ") +

@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/products.h"
 #include "rewriters/generators/tile_kernel.h"
 #include "rewriters/tile/operands.h"
@@ -13,9 +15,9 @@
 namespace hone::generators::attention {
 namespace {
 
-using lift::Node;
-using lift::Nodes;
-using lift::Term;
+using nest::Node;
+using nest::Nodes;
+using nest::Term;
 
 /// Less than any logit; and how far the largest may grow before sums follow it [log 2].
 constexpr double kLeastLogit = -3.4e38, kSlack = 8;
@@ -37,28 +39,24 @@ std::optional<Source> source_of(const Attention& a, const Operand& operand, cons
   if (element->kind != Node::Kind::kSum || element->constant != 0) return std::nullopt;
   Source source{.view = {.name = name, .buffer = value->op, .type = operand.type, .swizzle = 128}};
   tile::View& view = source.view;
-  std::int64_t of_row = 0, of_column = 0;
-  for (const Term& term : element->terms) {
-    if (term.coefficient < 1) return std::nullopt;
-    if (term.atom->kind == Node::Kind::kIndex && term.atom->symbol == operand.row) {
-      of_row = term.coefficient;
-    } else if (term.atom->kind == Node::Kind::kIndex && term.atom->symbol == operand.column) {
-      of_column = term.coefficient;
-    } else {
-      const auto range = a.nodes->range(term.atom);
-      const bool of_batch =
-          std::ranges::all_of(term.atom->free, [&](SymbolId symbol) { return symbol == a.batch; });
-      if (!of_batch || term.atom->has_load || !range || range->low < 0) return std::nullopt;
-      view.shape.push_back(range->high + 1);
-      view.strides.push_back(term.coefficient);
-      view.box.push_back(1);
-      source.outer.push_back(term.atom);
-    }
+  if (std::ranges::any_of(element->terms, [](const Term& term) { return term.coefficient < 1; }))
+    return std::nullopt;
+  const auto [strides, others] = nest::strides_in(element, {operand.row, operand.column});
+  for (const Term& term : others) {
+    const auto range = a.nodes->range(term.atom);
+    const bool of_batch =
+        std::ranges::all_of(term.atom->free, [&](SymbolId symbol) { return symbol == a.batch; });
+    if (!of_batch || term.atom->has_load || !range || range->low < 0) return std::nullopt;
+    view.shape.push_back(range->high + 1);
+    view.strides.push_back(term.coefficient);
+    view.box.push_back(1);
+    source.outer.push_back(term.atom);
   }
   const std::int64_t row_count = a.nodes->extent(operand.row);
   const std::int64_t columns = a.nodes->extent(operand.column);
-  if (of_row == 0 && row_count == 1) of_row = ceil_divide(columns, 8) * 8;
-  if (of_column != 1 || view.shape.size() > 3) return std::nullopt;
+  const std::int64_t of_row =
+      strides[0] == 0 && row_count == 1 ? ceil_divide(columns, 8) * 8 : strides[0];
+  if (strides[1] != 1 || view.shape.size() > 3) return std::nullopt;
   view.shape.insert(view.shape.end(), {row_count, columns});
   view.strides.push_back(of_row);
   view.box.insert(view.box.end(), {rows, 64});
@@ -315,7 +313,7 @@ class BulkBuilder {
     // Places that may be beyond the last query and key.
     const SymbolId q = nodes_.new_symbol("q_at", tiles_q_ * s_.cluster * s_.rows);
     const SymbolId k = nodes_.new_symbol("k_at", tiles_k_ * s_.keys);
-    const lift::Nodes::Substitution places = {
+    const nest::Nodes::Substitution places = {
         {a_.batch, work.batch}, {a_.q, least(at(q), number(a_.queries - 1))}, {a_.k, at(k)}};
     const Ref value = makes_logits ? nodes_.substitute(a_.logits, places) : a_.score;
     const Ref allowed =
@@ -440,7 +438,7 @@ class BulkBuilder {
   }
 
   void store(const Work& work, tile::Body& body) {
-    const lift::Nodes::Substitution batch = {{a_.batch, work.batch}};
+    const nest::Nodes::Substitution batch = {{a_.batch, work.batch}};
     tile::Store store{.sums = kSums,
                       .row = nodes_.add(work.q_first, of_group()),
                       .column = number(0),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/attention/hopper.h"
 #include "rewriters/generators/attention/tile.h"
 #include "rewriters/generators/nests.h"
@@ -23,7 +24,7 @@ bool all_half(const Attention& a) {
   return is_half(a.query.type) && a.query.type == a.key.type && a.query.type == a.values.type;
 }
 
-int rounded_up(std::int64_t value, int to) { return static_cast<int>((value + to - 1) / to) * to; }
+int rounded_up(std::int64_t value, int to) { return static_cast<int>(ceil_divide(value, to)) * to; }
 
 std::int64_t shared_limit(const Goal& goal) {
   return goal.context == nullptr ? 227 * 1024 : goal.context->target.shared_per_block_optin;
@@ -353,7 +354,7 @@ Result<Schedule> schedule_of(const Attention& a, const Goal& goal, const Step& s
   if (!fits(a, goal, s)) {
     return refused("attention: too many registers or too much shared memory");
   }
-  if ((a.queries + s.rows - 1) / s.rows * a.batches > INT32_MAX) {
+  if (ceil_divide(a.queries, s.rows) * a.batches > INT32_MAX) {
     return refused("attention: more blocks than a grid has");
   }
   return s;

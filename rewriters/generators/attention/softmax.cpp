@@ -8,8 +8,8 @@
 namespace hone::generators::attention {
 namespace {
 
-using lift::Node;
-using lift::Nodes;
+using nest::Node;
+using nest::Nodes;
 
 /// Beyond any score of data that f32 holds with sense; what references write is -1e9 and less.
 constexpr double kMaskedOut = -1e9;

@@ -4,15 +4,15 @@
 #include <optional>
 #include <vector>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::generators::attention {
 
-using lift::Ref;
-using lift::SymbolId;
+using nest::Ref;
+using nest::SymbolId;
 
 /// The same value, whatever the order of operands and the names of bound indices.
-[[nodiscard]] bool same(lift::Nodes& nodes, Ref a, Ref b);
+[[nodiscard]] bool same(nest::Nodes& nodes, Ref a, Ref b);
 
 /// A number that no index and no buffer changes: 1 / sqrt(64).
 [[nodiscard]] std::optional<double> number_of(Ref value);
@@ -23,11 +23,11 @@ struct Product {
   Ref guard = nullptr;
   std::vector<Ref> inner, outer, below;
 };
-[[nodiscard]] Product product_over(lift::Nodes& nodes, Ref body, SymbolId key);
+[[nodiscard]] Product product_over(nest::Nodes& nodes, Ref body, SymbolId key);
 
 /// One exponential as a power of two: log2 of it, less terms that the key does not change (they
 /// shift numerator and denominator of a softmax alike). nullptr: no exponential.
-[[nodiscard]] Ref exponent_of(lift::Nodes& nodes, Ref value, SymbolId key);
+[[nodiscard]] Ref exponent_of(nest::Nodes& nodes, Ref value, SymbolId key);
 
 /// A logit where `allowed`; elsewhere it is minus infinity, or so large a negative number
 /// (`finite`) that its weight is 0 beside any other's.
@@ -36,6 +36,6 @@ struct Masked {
   Ref allowed = nullptr;
   bool finite = false;
 };
-[[nodiscard]] Masked masked(lift::Nodes& nodes, Ref logit);
+[[nodiscard]] Masked masked(nest::Nodes& nodes, Ref logit);
 
 }  // namespace hone::generators::attention

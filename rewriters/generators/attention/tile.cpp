@@ -27,7 +27,7 @@ Tile tile_of(const Attention& a, const Schedule& s, Which which) {
   tile.stride = (tile.transposed ? tile.rows : tile.columns) + (tile.swizzled ? 0 : 16 / size);
   tile.along_rows = operand.rows_are_near;
   const int run = tile.along_rows ? operand.run_of_rows : operand.run_of_columns;
-  const bool plain = operand.value->kind == lift::Node::Kind::kLoad;
+  const bool plain = operand.value->kind == nest::Node::Kind::kLoad;
   const bool same = plain && operand.value->type == tile.type;
   const bool in_order = tile.along_rows == tile.transposed;
   tile.piece = std::min(run, tile.along_rows ? tile.rows : tile.columns);

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <set>
 
-#include "rewriters/generators/digits.h"
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/neighbours.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/nests.h"
 #include "rewriters/generators/printing/print_value.h"
 #include "rewriters/generators/products.h"
@@ -14,9 +17,9 @@
 namespace hone::generators::contract {
 namespace {
 
-using lift::Node;
-using lift::Nodes;
-using lift::Term;
+using nest::Node;
+using nest::Nodes;
+using nest::Term;
 
 /// Which dimensions are what, when the operands use these.
 struct Classes {
@@ -53,36 +56,23 @@ Operand make_operand(Nodes& nodes, Ref value, SymbolId outer, SymbolId k, Scalar
     operand.along_k = in_k > in_outer;
     operand.contiguous = std::max(in_k, in_outer);
     if (operand.contiguous == 1) {
-      operand.along_k = stride_in(value->args[0], k) == 1 ||
-                        (stride_in(value->args[0], outer) != 1 &&
-                         !stride_in(value->args[0], outer) && stride_in(value->args[0], k) != 0);
+      operand.along_k =
+          std::abs(stride_of(value->args[0], k)) == 1 ||
+          (stride_of(value->args[0], outer) == 0 && stride_of(value->args[0], k) != 0);
     }
   } else if (const Ref load = first_load(value)) {
-    operand.along_k = stride_in(load->args[0], k) == 1;
+    operand.along_k = std::abs(stride_of(load->args[0], k)) == 1;
   }
   return operand;
 }
 
 /// "c + x*m + y*n + z*k >= 0" for the conditions that are so.
 void add_bounds(const Contraction& c, Ref condition, std::vector<Bound>& bounds) {
-  for (const Ref part : lift::conjuncts(condition)) {
+  for (const Ref part : nest::conjuncts(condition)) {
     if (!part->is(">=0") && !part->is("==0")) continue;
-    Bound bound;
-    bound.constant = part->args[0]->constant;
-    bool affine = true;
-    for (const Term& term : part->args[0]->terms) {
-      const bool index = term.atom->kind == Node::Kind::kIndex;
-      if (index && term.atom->symbol == c.m) {
-        bound.row = term.coefficient;
-      } else if (index && term.atom->symbol == c.n) {
-        bound.column = term.coefficient;
-      } else if (index && term.atom->symbol == c.k) {
-        bound.k = term.coefficient;
-      } else {
-        affine = false;
-      }
-    }
-    if (!affine) continue;
+    const auto [strides, others] = nest::strides_in(part->args[0], {c.m, c.n, c.k});
+    if (!others.empty()) continue;
+    const Bound bound{part->args[0]->constant, strides[0], strides[1], strides[2]};
     bounds.push_back(bound);
     if (part->is("==0")) bounds.push_back({-bound.constant, -bound.row, -bound.column, -bound.k});
   }
@@ -98,7 +88,7 @@ std::string Contraction::describe() const {
 Result<Contraction> analyse(const Goal& goal) {
   if (goal.nests.size() != 1) return refused("contract: more than one nest");
   Nodes& nodes = *goal.nodes;
-  const lift::Nest& nest = goal.nests[0];
+  const nest::Nest& nest = goal.nests[0];
   if (!nest.combine.empty()) return refused("contract: the nest combines with what is there");
 
   std::vector<Ref> reductions;
@@ -115,7 +105,7 @@ Result<Contraction> analyse(const Goal& goal) {
   c.nodes = &nodes;
   c.nest = &nest;
   c.total_type = compute_type(reduction->type);
-  const lift::Nodes::Opened sum = nodes.open(reduction);
+  const nest::Nodes::Opened sum = nodes.open(reduction);
 
   // select(guard, product, 0) and factors that k does not touch.
   Ref guard = nodes.boolean(true), body = sum.body;
@@ -155,8 +145,8 @@ Result<Contraction> analyse(const Goal& goal) {
       (in_a == in_b ? classes.batch : in_a ? classes.m : classes.n).push_back(symbol);
     }
     for (const SymbolId symbol : sum.symbols) classes.k.push_back(symbol);
-    const double m = static_cast<double>(size_of_all(nodes, classes.m));
-    const double n = static_cast<double>(size_of_all(nodes, classes.n));
+    const double m = static_cast<double>(points(nodes, classes.m));
+    const double n = static_cast<double>(points(nodes, classes.n));
     const double score = m * n / (m + n);
     if (possible && score > best_score) {
       best_score = score;
@@ -172,7 +162,7 @@ Result<Contraction> analyse(const Goal& goal) {
   const auto least_stride = [&](const std::vector<SymbolId>& symbols) {
     std::int64_t least = INT64_MAX;
     for (const SymbolId symbol : symbols) {
-      const std::int64_t stride = stride_in(nest.element, symbol);
+      const std::int64_t stride = std::abs(stride_of(nest.element, symbol));
       if (nodes.extent(symbol) > 1 && stride > 0) least = std::min(least, stride);
     }
     return least;
@@ -188,11 +178,11 @@ Result<Contraction> analyse(const Goal& goal) {
   sort_by_stride(best.n, nest.element);
   if (const Ref load = first_load(a_value)) sort_by_stride(best.k, load->args[0]);
 
-  lift::Nodes::Substitution digits;
-  c.batch = flatten(nodes, "batch", best.batch, digits);
-  c.m = flatten(nodes, "m", best.m, digits);
-  c.n = flatten(nodes, "n", best.n, digits);
-  c.k = flatten(nodes, "k", best.k, digits);
+  nest::Nodes::Substitution digits;
+  c.batch = flat_index(nodes, "batch", best.batch, digits);
+  c.m = flat_index(nodes, "m", best.m, digits);
+  c.n = flat_index(nodes, "n", best.n, digits);
+  c.k = flat_index(nodes, "k", best.k, digits);
   c.batch_size = nodes.extent(c.batch);
   c.m_size = nodes.extent(c.m);
   c.n_size = nodes.extent(c.n);
@@ -228,7 +218,7 @@ Result<Contraction> analyse(const Goal& goal) {
   c.b = make_operand(nodes, flat(b_value), c.n, c.k, c.total_type);
   c.narrow_terms = c.total_type == ScalarType::kF64 && c.a.type != ScalarType::kF64 &&
                    c.b.type != ScalarType::kF64 && nest.type != ScalarType::kF64;
-  for (const Ref part : lift::conjuncts(flat(guard))) {
+  for (const Ref part : nest::conjuncts(flat(guard))) {
     if (part->is_constant() && part->constant != 0) continue;
     if (!part->uses(c.n)) {
       c.a.mask = nodes.both(c.a.mask, part);
@@ -241,7 +231,7 @@ Result<Contraction> analyse(const Goal& goal) {
   // Tiles load for what the output's guard leaves out, too.
   const Ref written = nest.guard == nullptr ? nodes.boolean(true) : flat(nest.guard);
   if (!all_in_range(goal, c.a.value) || !all_in_range(goal, c.b.value)) {
-    for (const Ref part : lift::conjuncts(written)) {
+    for (const Ref part : nest::conjuncts(written)) {
       if (part->is_constant() && part->constant != 0) continue;
       if (part->uses(c.m) && part->uses(c.n))
         return refused("contract: a guard about rows and columns keeps loads inside their buffers");

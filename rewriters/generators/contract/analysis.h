@@ -12,8 +12,8 @@
 
 namespace hone::generators::contract {
 
-using lift::Ref;
-using lift::SymbolId;
+using nest::Ref;
+using nest::SymbolId;
 
 /// What k can be at rows or columns of one tile: constant + along * index + k * coefficient >= 0.
 struct Bound {
@@ -37,8 +37,8 @@ struct Operand {
 };
 
 struct Contraction {
-  lift::Nodes* nodes = nullptr;
-  const lift::Nest* nest = nullptr;
+  nest::Nodes* nodes = nullptr;
+  const nest::Nest* nest = nullptr;
   SymbolId batch = -1, m = -1, n = -1, k = -1;
   std::int64_t batch_size = 1, m_size = 1, n_size = 1, k_size = 1;
   Operand a, b;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/products.h"
 
 namespace hone::generators::contract {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/contract/emit.h"
 
 namespace hone::generators::contract {
@@ -25,22 +27,17 @@ namespace {
 /// The coefficient of an index in an element number in which it stands alone; nullopt: elsewhere
 /// too.
 std::optional<std::int64_t> plain_stride(Ref element, SymbolId symbol) {
-  std::int64_t stride = 0;
-  for (const lift::Term& term : element->terms) {
-    if (term.atom->kind == lift::Node::Kind::kIndex && term.atom->symbol == symbol) {
-      stride = term.coefficient;
-    } else if (term.atom->uses(symbol)) {
-      return std::nullopt;
-    }
-  }
-  return stride;
+  const auto [strides, others] = nest::strides_in(element, {symbol});
+  if (std::ranges::any_of(others, [&](const nest::Term& term) { return term.atom->uses(symbol); }))
+    return std::nullopt;
+  return strides[0];
 }
 
 /// An element number as a part without k and a part of k alone; false: they are mixed.
-bool separate(lift::Nodes& nodes, const Operand& operand, Ref element, Ref& fixed, Ref& of_k) {
+bool separate(nest::Nodes& nodes, const Operand& operand, Ref element, Ref& fixed, Ref& of_k) {
   fixed = nodes.integer(element->constant);
   of_k = nodes.integer(0);
-  for (const lift::Term& term : element->terms) {
+  for (const nest::Term& term : element->terms) {
     if (term.atom->uses(operand.k) && term.atom->uses(operand.outer)) return false;
     Ref& part = term.atom->uses(operand.k) ? of_k : fixed;
     part = nodes.add(part, nodes.scale(term.atom, term.coefficient));
@@ -66,7 +63,7 @@ Emitter::Paths Emitter::paths(bool is_a, const std::string& used) const {
   const int along = (tile.along_k ? s.bk : tile.outer) / piece;
   const std::string letter = is_a ? "a" : "b", outer = is_a ? "m" : "n";
   const std::string run = piece == 1 ? "" : fmt::format(" * {}", piece);
-  const bool loads = operand.value->kind == lift::Node::Kind::kLoad;
+  const bool loads = operand.value->kind == nest::Node::Kind::kLoad;
   const Ref element = loads ? operand.value->args[0] : nullptr;
   const auto outer_stride = loads ? plain_stride(element, operand.outer) : std::nullopt;
   const auto k_stride = loads ? plain_stride(element, operand.k) : std::nullopt;
@@ -179,7 +176,7 @@ for (int i = 0; i < $rounds; ++i) {
       holes["buffer"] = parameter_name(operand.value->op);
       holes["first"] = print.print_index(element);
       const std::int64_t each_tile = s.bk * *k_stride;
-      const bool wide = each_tile * ((c.k_size + s.bk - 1) / s.bk) > INT32_MAX;
+      const bool wide = each_tile * (ceil_divide(c.k_size, s.bk)) > INT32_MAX;
       holes["each_tile"] = fmt::format("{}{}", wide ? "(long long)" : "", each_tile);
       const std::int64_t apart = step * (outer_moves ? *outer_stride : *k_stride);
       paths.before += filled("const $from_type* const from_$letter = $buffer + ($first);\n", holes);
@@ -278,7 +275,7 @@ const auto copy_$letter = [&](int stage, int tile) {
           fmt::format("({} + j)", tile.along_k ? "k" : outer);
       value = fmt::format("{} ? {} : {}", own.print(operand.mask), value, holes["zero"]);
     }
-  } else if (operand.value->kind != lift::Node::Kind::kLoad) {
+  } else if (operand.value->kind != nest::Node::Kind::kLoad) {
     value = stored(print, tile.type, operand.value);
   }
   const Paths paths = this->paths(is_a, inside + " " + value);

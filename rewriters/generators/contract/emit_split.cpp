@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/contract/emit.h"
 #include "rewriters/generators/products.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/contract/emit.h"
 #include "rewriters/generators/products.h"
 #include "rewriters/generators/tile_kernel.h"
@@ -13,9 +14,9 @@
 namespace hone::generators::contract {
 namespace {
 
-using lift::Node;
-using lift::Nodes;
-using lift::Term;
+using nest::Node;
+using nest::Nodes;
+using nest::Term;
 
 /// Of an operand: how far its neighbours are along batch, rows and k [elements].
 struct Strides {
@@ -97,7 +98,7 @@ Ref added_to_output(const Contraction& c) {
 
 /// Outputs as bulk copies write them or, f32, add to them, in boxes of 64 rows; empty: not so.
 std::optional<tile::View> output_view(const Contraction& c) {
-  const lift::Nest& nest = *c.nest;
+  const nest::Nest& nest = *c.nest;
   const Ref element = c.element;
   if ((size_of(nest.type) != 2 && added_to_output(c) == nullptr) || c.contiguous_n < 2 ||
       !c.guard->is_constant() || c.guard->constant == 0 || element->kind != Node::Kind::kSum ||
@@ -451,7 +452,7 @@ class BulkBuilder {
     gather.row_symbol = nodes_.new_symbol("row", reach(first, program_.elements[elements].rows));
     gather.k_symbol = nodes_.new_symbol("k", reach(k_at, tile_k_));
     const Ref row = at(gather.row_symbol), of_k = at(gather.k_symbol);
-    lift::Nodes::Substitution places = {{operand.outer, row}, {operand.k, of_k}};
+    nest::Nodes::Substitution places = {{operand.outer, row}, {operand.k, of_k}};
     if (where.batch >= 0) places[c_.batch] = at(where.batch);
     const Ref there = nodes_.both(
         nodes_.both(nodes_.less(row, number(size)), nodes_.less(of_k, number(c_.k_size))),
@@ -565,7 +566,7 @@ class BulkBuilder {
     store.buffer = c_.nest->buffer;
     store.type = c_.nest->type;
     store.contiguous = c_.contiguous_n;
-    lift::Nodes::Substitution batch;
+    nest::Nodes::Substitution batch;
     if (where.batch >= 0) batch[c_.batch] = at(where.batch);
     const Ref added = program_.stagings.empty() ? nullptr : added_to_output(c_);
     store.adds = added != nullptr;

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/contract/hopper.h"
 #include "rewriters/generators/contract/tile.h"
 #include "rewriters/generators/products.h"

@@ -25,7 +25,7 @@ Tile tile_of(const Contraction& c, const Operand& operand, const Schedule& s, bo
                                                                     : operand.type;
   const int size = static_cast<int>(size_of(tile.type));
   const bool same =
-      operand.value->kind == lift::Node::Kind::kLoad && operand.value->type == tile.type;
+      operand.value->kind == nest::Node::Kind::kLoad && operand.value->type == tile.type;
 
   tile.piece = std::min({operand.contiguous, tile.along_k ? s.bk : tile.outer, 16 / size});
   tile.k_rows = fma || !operand.along_k;

@@ -56,8 +56,8 @@ std::string neutral(const Scatter& scatter) {
   return literal(0, scatter.type);
 }
 
-std::string slot_type(lift::Nodes& nodes, const Scatter& scatter) {
-  const auto fits = [&](const lift::Term& term) {
+std::string slot_type(nest::Nodes& nodes, const Scatter& scatter) {
+  const auto fits = [&](const nest::Term& term) {
     if (term.atom->has_load) {
       return std::ranges::all_of(loads_of(term.atom), [](Ref load) {
         return is_float(load->type) || (size_of(load->type) <= 4 && load->type != ScalarType::kU32);

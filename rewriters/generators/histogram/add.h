@@ -22,13 +22,13 @@ struct Target {
 /// The value that leaves others as they are.
 [[nodiscard]] std::string neutral(const Scatter& scatter);
 /// "int" or "long long": what holds the slot.
-[[nodiscard]] std::string slot_type(lift::Nodes& nodes, const Scatter& scatter);
+[[nodiscard]] std::string slot_type(nest::Nodes& nodes, const Scatter& scatter);
 
 [[nodiscard]] std::string slot_text(const Printer& printer, const Scatter& scatter);
 
 class Adder {
  public:
-  Adder(lift::Nodes& nodes, Names& names, const Schedule& schedule)
+  Adder(nest::Nodes& nodes, Names& names, const Schedule& schedule)
       : nodes_(&nodes), names_(&names), schedule_(schedule) {}
 
   /// A point at hand, guard and all. `alone`: not together with others, whatever the schedule says.
@@ -54,7 +54,7 @@ class Adder {
   /// May `add` name the slot more than once?
   [[nodiscard]] bool repeats(const Target& target) const;
 
-  lift::Nodes* nodes_;
+  nest::Nodes* nodes_;
   Names* names_;
   Schedule schedule_;
 };

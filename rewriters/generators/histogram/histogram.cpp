@@ -32,8 +32,8 @@ std::string description(const std::vector<Group>& groups) {
 /// kernels divide by reciprocals, too.
 MathLevel math_of(const Goal& rest, const Staged& staged) {
   bool floats =
-      std::ranges::any_of(rest.nests, [](const lift::Nest& nest) { return is_float(nest.type); });
-  for (const lift::Nest& nest : staged.first) {
+      std::ranges::any_of(rest.nests, [](const nest::Nest& nest) { return is_float(nest.type); });
+  for (const nest::Nest& nest : staged.first) {
     for_each(nest.value, [&](Ref node) { floats |= is_float(node->type); });
   }
   return floats ? MathLevel::kReassociate : MathLevel::kExact;
@@ -88,7 +88,7 @@ Result<std::vector<Goal>> goals_of_values(const Goal& goal, const Staged& staged
   values.concrete = &staged.concrete;
   values.nests = staged.first;
   if (rowwise::plan_rows(values)) return std::vector{values};
-  for (const lift::Nest& nest : staged.first) {
+  for (const nest::Nest& nest : staged.first) {
     values.nests = {nest};
     if (const auto plan = rowwise::plan_rows(values); !plan) return std::unexpected(plan.error());
     goals.push_back(values);

@@ -5,14 +5,17 @@
 #include <functional>
 #include <set>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/products.h"
 
 namespace hone::generators::histogram {
 namespace {
 
-using lift::Node;
+using nest::Node;
 
-bool has_atomics(const lift::Nest& nest) {
+bool has_atomics(const nest::Nest& nest) {
   switch (nest.type) {
     case ScalarType::kF32:
     case ScalarType::kF64:
@@ -26,7 +29,7 @@ bool has_atomics(const lift::Nest& nest) {
   }
 }
 
-Result<void> check(const Goal& goal, const lift::Nest& nest) {
+Result<void> check(const Goal& goal, const nest::Nest& nest) {
   if (nest.combine.empty()) return refused("a store that is no accumulation");
   if (!has_atomics(nest)) {
     return refused("no atomic operation of that kind and type");
@@ -34,7 +37,7 @@ Result<void> check(const Goal& goal, const lift::Nest& nest) {
   for (const Ref part : {nest.element, nest.value, nest.guard}) {
     if (part->height > 0) return refused("a reduction in what is scattered");
     for (const Ref load : loads_of(part)) {
-      for (const lift::Nest& other : goal.nests) {
+      for (const nest::Nest& other : goal.nests) {
         if (load->op == other.buffer) {
           return refused("reads what it accumulates into");
         }
@@ -46,7 +49,7 @@ Result<void> check(const Goal& goal, const lift::Nest& nest) {
 
 /// The dims, those outermost that move least in memory: by their strides in the address that
 /// depends on most of them.
-std::vector<SymbolId> ordered(const lift::Nest& nest) {
+std::vector<SymbolId> ordered(const nest::Nest& nest) {
   std::vector<Ref> addresses = {nest.element};
   for (const Ref part : {nest.element, nest.value, nest.guard}) {
     for (const Ref load : loads_of(part)) addresses.push_back(load->args[0]);
@@ -69,10 +72,10 @@ std::vector<SymbolId> ordered(const lift::Nest& nest) {
 
 /// Dims that choose a window of the buffer: their strides in the element, largest first, are larger
 /// than every step of what is inside.
-std::vector<SymbolId> row_candidates(const lift::Nest& nest) {
+std::vector<SymbolId> row_candidates(const nest::Nest& nest) {
   std::vector<SymbolId> dims;
   std::int64_t inside = 0;  // the largest step of what is read
-  for (const lift::Term& term : nest.element->terms) {
+  for (const nest::Term& term : nest.element->terms) {
     if (term.atom->kind == Node::Kind::kIndex && term.coefficient > 0) {
       dims.push_back(term.atom->symbol);
     } else {
@@ -86,18 +89,18 @@ std::vector<SymbolId> row_candidates(const lift::Nest& nest) {
   return dims;
 }
 
-bool within(lift::Nodes& nodes, Ref slot, std::int64_t slots, Ref guard) {
+bool within(nest::Nodes& nodes, Ref slot, std::int64_t slots, Ref guard) {
   const auto all = nodes.range(slot);
   if (all && all->low >= 0 && all->high < slots) return true;
-  lift::Facts facts;
+  nest::Facts facts;
   facts.add(guard);
   return facts.prove(nodes,
                      nodes.both(nodes.non_negative(slot), nodes.less(slot, nodes.integer(slots))));
 }
 
 /// Casts to unsigned that change nothing where the guard holds left out.
-Ref without_casts(lift::Nodes& nodes, Ref element, Ref guard) {
-  lift::Facts facts;
+Ref without_casts(nest::Nodes& nodes, Ref element, Ref guard) {
+  nest::Facts facts;
   facts.add(guard);
   return nodes.replace(element, [&](Ref node) -> Ref {
     if (!node->is("cast") || node->type != ScalarType::kU32) return nullptr;
@@ -110,7 +113,7 @@ Ref without_casts(lift::Nodes& nodes, Ref element, Ref guard) {
 
 /// The dim around the innermost becomes walks of up to `most` steps, as many as divide it: of the
 /// dims, which walk it is, and in the group, which step.
-void cut_walks(lift::Nodes& nodes, lift::Nest& nest, std::vector<SymbolId>& dims, std::int64_t most,
+void cut_walks(nest::Nodes& nodes, nest::Nest& nest, std::vector<SymbolId>& dims, std::int64_t most,
                Group& group) {
   if (dims.size() < 2) return;
   SymbolId& dim = dims[dims.size() - 2];
@@ -128,8 +131,8 @@ void cut_walks(lift::Nodes& nodes, lift::Nest& nest, std::vector<SymbolId>& dims
 }
 
 /// A nest over rows and points of its own.
-Group group_of(const Goal& goal, lift::Nest nest, int row_dims, std::int64_t walk) {
-  lift::Nodes& nodes = *goal.nodes;
+Group group_of(const Goal& goal, nest::Nest nest, int row_dims, std::int64_t walk) {
+  nest::Nodes& nodes = *goal.nodes;
   std::vector<SymbolId> rows = row_candidates(nest);
   rows.resize(std::min(rows.size(), static_cast<std::size_t>(row_dims)));
   std::vector<SymbolId> inner = ordered(nest);
@@ -165,7 +168,7 @@ Group group_of(const Goal& goal, lift::Nest nest, int row_dims, std::int64_t wal
 }
 
 /// `one` among the groups: with one of as many rows and points, where there is such.
-void put(lift::Nodes& nodes, std::vector<Group>& groups, Group one) {
+void put(nest::Nodes& nodes, std::vector<Group>& groups, Group one) {
   const auto place = std::ranges::find_if(groups, [&](const Group& group) {
     return group.rows == one.rows && group.count == one.count;
   });
@@ -173,7 +176,7 @@ void put(lift::Nodes& nodes, std::vector<Group>& groups, Group one) {
     groups.push_back(std::move(one));
     return;
   }
-  const lift::Nodes::Substitution same = {{one.row, nodes.index(place->row)},
+  const nest::Nodes::Substitution same = {{one.row, nodes.index(place->row)},
                                           {one.point, nodes.index(place->point)}};
   for (Scatter& scatter : one.scatters) {
     for (Ref* value : {&scatter.first, &scatter.slot, &scatter.value, &scatter.guard}) {
@@ -183,11 +186,11 @@ void put(lift::Nodes& nodes, std::vector<Group>& groups, Group one) {
   }
 }
 
-Group moved(lift::Nodes& nodes, const Group& group, std::int64_t count, std::int64_t first) {
+Group moved(nest::Nodes& nodes, const Group& group, std::int64_t count, std::int64_t first) {
   Group result = group;
   result.count = count;
   result.point = nodes.new_symbol("point", count);
-  const lift::Nodes::Substitution where = {
+  const nest::Nodes::Substitution where = {
       {group.point, nodes.add(nodes.index(result.point), nodes.integer(first))}};
   for (Scatter& scatter : result.scatters) {
     for (Ref* value : {&scatter.slot, &scatter.value, &scatter.guard}) {
@@ -202,7 +205,7 @@ Group moved(lift::Nodes& nodes, const Group& group, std::int64_t count, std::int
 std::int64_t Group::table_bytes(std::int64_t parts) const {
   std::int64_t bytes = 0;
   for (const Scatter& scatter : scatters) {
-    bytes += (scatter.slots + parts - 1) / parts * static_cast<std::int64_t>(size_of(scatter.type));
+    bytes += ceil_divide(scatter.slots, parts) * static_cast<std::int64_t>(size_of(scatter.type));
   }
   return bytes;
 }
@@ -214,7 +217,7 @@ bool Group::counts() const {
   });
 }
 
-std::vector<Ref> Group::values(lift::Nodes& nodes) const {
+std::vector<Ref> Group::values(nest::Nodes& nodes) const {
   std::vector<Ref> all;
   for (const Scatter& scatter : scatters) {
     for (const Ref value : {scatter.slot, scatter.value}) {
@@ -227,7 +230,7 @@ std::vector<Ref> Group::values(lift::Nodes& nodes) const {
 
 int most_row_dims(const Goal& goal) {
   std::size_t most = 0;
-  for (const lift::Nest& nest : goal.nests) {
+  for (const nest::Nest& nest : goal.nests) {
     most = std::max(most, row_candidates(nest).size());
   }
   return static_cast<int>(most);
@@ -237,10 +240,10 @@ Result<std::vector<Group>> plan_scatters(const Goal& goal, int row_dims, std::in
   bool any = false;
   std::vector<Group> groups;
   std::set<std::string> buffers;
-  for (lift::Nest nest : goal.nests) {
+  for (nest::Nest nest : goal.nests) {
     if (auto fine = check(goal, nest); !fine) return std::unexpected(fine.error());
     if (!buffers.insert(nest.buffer).second) {
-      for (const lift::Nest& other : goal.nests) {
+      for (const nest::Nest& other : goal.nests) {
         if (other.buffer == nest.buffer && other.combine != nest.combine) {
           return refused("two kinds of accumulation into one buffer");
         }
@@ -255,12 +258,12 @@ Result<std::vector<Group>> plan_scatters(const Goal& goal, int row_dims, std::in
   return groups;
 }
 
-Group without_tail(lift::Nodes& nodes, const Group& group, std::int64_t unit) {
+Group without_tail(nest::Nodes& nodes, const Group& group, std::int64_t unit) {
   const std::int64_t tail = group.count % unit;
   return tail == 0 ? group : moved(nodes, group, group.count - tail, 0);
 }
 
-Group tail_of(lift::Nodes& nodes, const Group& group, std::int64_t unit) {
+Group tail_of(nest::Nodes& nodes, const Group& group, std::int64_t unit) {
   const std::int64_t tail = group.count % unit;
   return moved(nodes, group, tail, group.count - tail);
 }

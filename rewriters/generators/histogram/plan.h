@@ -41,7 +41,7 @@ struct Group {
   /// Are lanes with the same slot to be told by their count alone?
   [[nodiscard]] bool counts() const;
   /// What decides how many points are moved at once.
-  [[nodiscard]] std::vector<Ref> values(lift::Nodes& nodes) const;
+  [[nodiscard]] std::vector<Ref> values(nest::Nodes& nodes) const;
 };
 
 /// With up to `row_dims` of the dims of each nest as rows: those that the element counts beside
@@ -53,7 +53,7 @@ struct Group {
 [[nodiscard]] int most_row_dims(const Goal& goal);
 
 /// The same points but for the last, which are no multiple of `unit`; and those.
-[[nodiscard]] Group without_tail(lift::Nodes& nodes, const Group& group, std::int64_t unit);
-[[nodiscard]] Group tail_of(lift::Nodes& nodes, const Group& group, std::int64_t unit);
+[[nodiscard]] Group without_tail(nest::Nodes& nodes, const Group& group, std::int64_t unit);
+[[nodiscard]] Group tail_of(nest::Nodes& nodes, const Group& group, std::int64_t unit);
 
 }  // namespace hone::generators::histogram

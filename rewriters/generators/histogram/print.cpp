@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/histogram/add.h"
 #include "rewriters/generators/kernel_printer.h"
 
 namespace hone::generators::histogram {
 namespace {
 
-using lift::Node;
+using nest::Node;
 
 /// Of points of which none takes part: a tail, above all.
 bool never(Ref guard) { return guard->is_constant() && guard->constant == 0; }
@@ -80,11 +81,11 @@ class ScatterPrinter : KernelPrinter<Schedule> {
   /// How many blocks take which points.
   void lay_out() {
     tile_ = std::int64_t{schedule_.threads} * schedule_.width * schedule_.items;
-    const std::int64_t tiles = std::max<std::int64_t>(1, (whole_.count + tile_ - 1) / tile_);
+    const std::int64_t tiles = std::max<std::int64_t>(1, ceil_divide(whole_.count, tile_));
     const std::int64_t most =
         std::int64_t{schedule_.blocks_per_sm} * std::max(1, goal_.context->target.sm_count);
     const std::int64_t others = group_.rows * schedule_.parts;
-    chunks_ = std::clamp<std::int64_t>((most + others - 1) / others, 1, tiles);
+    chunks_ = std::clamp<std::int64_t>(ceil_divide(most, others), 1, tiles);
     walks_ = chunks_ < tiles;
     wide_ = whole_.count + tile_ * (chunks_ + 1) > INT32_MAX;
   }
@@ -143,7 +144,7 @@ class ScatterPrinter : KernelPrinter<Schedule> {
   }
 
   [[nodiscard]] std::int64_t table_slots(const Target& target) const {
-    return (target.scatter.slots + schedule_.parts - 1) / schedule_.parts;
+    return ceil_divide(target.scatter.slots, schedule_.parts);
   }
 
   /// The slots of a block's table: all, or those of its part.

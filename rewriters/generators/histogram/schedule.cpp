@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/neighbours.h"
+
 namespace hone::generators::histogram {
 namespace {
 
@@ -53,7 +55,7 @@ std::int64_t unit_of(const Schedule& schedule) {
 }
 
 int widest(const Goal& goal, const Group& group) {
-  lift::Nodes& nodes = *goal.nodes;
+  nest::Nodes& nodes = *goal.nodes;
   for (int width = 16; width > 1; width /= 2) {
     if (group.count < 2 * width) continue;
     const Group whole = without_tail(nodes, group, width);
@@ -68,7 +70,7 @@ bool goes_in_packs(const Goal& goal, const Group& group, const Scatter& scatter,
          schedule.merge == Merge::kNone && scatter.type == ScalarType::kF32 &&
          scatter.combine == "+" && scatter.first->is_constant() && scatter.guard->is_constant() &&
          goal.context->target.compute_capability >= 90 &&
-         Lanes(*goal.nodes, group.point, schedule.width).contiguous(scatter.slot);
+         Neighbours(*goal.nodes, group.point, schedule.width).contiguous(scatter.slot);
 }
 
 Schedule first_guess(const Goal& goal, const Group& group) {

@@ -2,15 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/nests.h"
 
 namespace hone::generators::histogram {
 namespace {
 
 /// The nest's value at every point of its box, side by side.
-void stage(const Goal& goal, const std::string& name, lift::Nest& nest, Staged& staged) {
-  lift::Nodes& nodes = *goal.nodes;
-  lift::Nest first = nest;
+void stage(const Goal& goal, const std::string& name, nest::Nest& nest, Staged& staged) {
+  nest::Nodes& nodes = *goal.nodes;
+  nest::Nest first = nest;
   first.buffer = name;
   first.element = nodes.integer(0);
   for (const SymbolId symbol : nest.dims) {
@@ -40,7 +41,7 @@ Result<Staged> stage_values(const Goal& goal, const std::string& prefix) {
   Staged staged;
   staged.scatters = goal.nests;
   for (std::size_t i = 0; i < staged.scatters.size(); ++i) {
-    lift::Nest& nest = staged.scatters[i];
+    nest::Nest& nest = staged.scatters[i];
     if (nest.value->height == 0 || nest.combine.empty()) continue;
     if (!nest.guard->is_constant() && !all_in_range(goal, nest.value)) {
       return refused("a reduction that is read under its guard alone");

@@ -13,8 +13,8 @@ namespace hone::generators::histogram {
 
 struct Staged {
   ConcreteProgram concrete;             ///< the buffers, and those of the values
-  std::vector<lift::Nest> first;        ///< give the values: plain nests
-  std::vector<lift::Nest> scatters;     ///< read them
+  std::vector<nest::Nest> first;        ///< give the values: plain nests
+  std::vector<nest::Nest> scatters;     ///< read them
   std::vector<ConcreteBuffer> scratch;  ///< names beginning with the prefix
 
   /// The goal of what is left; `goal` and this must outlive it.

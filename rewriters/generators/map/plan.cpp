@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/strides.h"
+
 namespace hone::generators::map {
 
 std::vector<Ref> Points::values() const {
@@ -18,10 +21,10 @@ std::vector<std::pair<ScalarType, Ref>> Points::elements() const {
   return all;
 }
 
-Result<std::vector<Points>> plan_map(const Goal& goal, const std::vector<lift::Nest>& nests) {
-  lift::Nodes& nodes = *goal.nodes;
+Result<std::vector<Points>> plan_map(const Goal& goal, const std::vector<nest::Nest>& nests) {
+  nest::Nodes& nodes = *goal.nodes;
   std::vector<Points> all;
-  for (const lift::Nest& given : nests) {
+  for (const nest::Nest& given : nests) {
     auto nest = plain(nodes, given);
     if (!nest) return std::unexpected(nest.error());
     if (nest->value->height > 0 || nest->guard->height > 0 || nest->element->height > 0) {
@@ -41,11 +44,11 @@ Result<std::vector<Points>> plan_map(const Goal& goal, const std::vector<lift::N
 
 namespace {
 
-Points moved(lift::Nodes& nodes, const Points& points, std::int64_t count, std::int64_t first) {
+Points moved(nest::Nodes& nodes, const Points& points, std::int64_t count, std::int64_t first) {
   Points result;
   result.count = count;
   result.index = nodes.new_symbol("point", count);
-  const lift::Nodes::Substitution where = {
+  const nest::Nodes::Substitution where = {
       {points.index, nodes.add(nodes.index(result.index), nodes.integer(first))}};
   for (const LaneBody::Store& store : points.stores) {
     const Ref guard = nodes.substitute(store.guard, where);
@@ -58,12 +61,12 @@ Points moved(lift::Nodes& nodes, const Points& points, std::int64_t count, std::
 
 }  // namespace
 
-Points without_tail(lift::Nodes& nodes, const Points& points, int width) {
+Points without_tail(nest::Nodes& nodes, const Points& points, int width) {
   const std::int64_t tail = points.count % width;
   return tail == 0 ? points : moved(nodes, points, points.count - tail, 0);
 }
 
-Points tail_of(lift::Nodes& nodes, const Points& points, int width) {
+Points tail_of(nest::Nodes& nodes, const Points& points, int width) {
   const std::int64_t tail = points.count % width;
   return moved(nodes, points, tail, points.count - tail);
 }

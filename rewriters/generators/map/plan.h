@@ -21,7 +21,7 @@ struct Points {
 
 /// kRefused: a reduction, or points that share elements.
 [[nodiscard]] Result<std::vector<Points>> plan_map(const Goal& goal,
-                                                   const std::vector<lift::Nest>& nests);
+                                                   const std::vector<nest::Nest>& nests);
 
 struct Schedule {
   int threads = 256;      ///< of a block
@@ -32,8 +32,8 @@ struct Schedule {
 };
 
 /// The same points, the last `count % width` left out; and those. What a vector width needs.
-[[nodiscard]] Points without_tail(lift::Nodes& nodes, const Points& points, int width);
-[[nodiscard]] Points tail_of(lift::Nodes& nodes, const Points& points, int width);
+[[nodiscard]] Points without_tail(nest::Nodes& nodes, const Points& points, int width);
+[[nodiscard]] Points tail_of(nest::Nodes& nodes, const Points& points, int width);
 
 [[nodiscard]] int widest(const Goal& goal, const Points& points);
 [[nodiscard]] Schedule first_guess(const Goal& goal, const Points& points);

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/kernel_printer.h"
 #include "rewriters/generators/map/plan.h"
 
 namespace hone::generators::map {
 namespace {
 
-using lift::Node;
+using nest::Node;
 
 class MapPrinter : KernelPrinter<Schedule> {
  public:
@@ -34,7 +35,7 @@ class MapPrinter : KernelPrinter<Schedule> {
         fmt::format("__global__ void __launch_bounds__({}) {}", schedule_.threads, name),
         parameters_.texts());
     const std::int64_t tile = std::int64_t{schedule_.threads} * schedule_.width * schedule_.items;
-    const std::int64_t tiles = (whole_.count + tile - 1) / tile;
+    const std::int64_t tiles = ceil_divide(whole_.count, tile);
     const std::int64_t most =
         std::int64_t{schedule_.blocks_per_sm} * std::max(1, goal_.context->target.sm_count);
     const std::int64_t blocks =

@@ -9,7 +9,7 @@
 
 namespace hone::generators {
 
-using lift::Node;
+using nest::Node;
 
 // --- Text -------------------------------------------------------------------------------------
 
@@ -90,10 +90,10 @@ std::string Names::fresh(const std::string& base) {
   return name;
 }
 
-std::string variable_type(lift::Nodes& nodes, Ref value) {
+std::string variable_type(nest::Nodes& nodes, Ref value) {
   if (is_float(value->type)) return type_name(compute_type(value->type));
   if (value->type == ScalarType::kBool) return "bool";
-  const Ref bare = lift::peel(value);
+  const Ref bare = nest::peel(value);
   if (bare->kind == Node::Kind::kLoad && size_of(bare->type) < 8 &&
       bare->type != ScalarType::kU32) {
     return "int";
@@ -138,7 +138,7 @@ struct Operands {
 Operands operands_of(Ref value) {
   Operands result;
   if (value->kind == Node::Kind::kSum) {
-    for (const lift::Term& term : value->terms) result.values.push_back(term.atom);
+    for (const nest::Term& term : value->terms) result.values.push_back(term.atom);
   } else if (value->kind == Node::Kind::kLoad || value->kind == Node::Kind::kOp) {
     result.values = value->args;
   }
@@ -166,7 +166,7 @@ bool may_fail(const Printer& printer, Ref value) {
   return visit(value);
 }
 
-void define(lift::Nodes& nodes, Printer& printer, Names& names, Code& code, Ref value,
+void define(nest::Nodes& nodes, Printer& printer, Names& names, Code& code, Ref value,
             const std::string& base) {
   const std::string type = variable_type(nodes, value);
   const std::string text = printer.print(value);
@@ -228,7 +228,7 @@ std::vector<Use> uses_of(const Printer& printer, const std::vector<Ref>& roots) 
   return result;
 }
 
-void emit_shared(lift::Nodes& nodes, Printer& printer, Names& names, Code& code,
+void emit_shared(nest::Nodes& nodes, Printer& printer, Names& names, Code& code,
                  const std::vector<Ref>& roots) {
   for (const Use& use : uses_of(printer, roots)) {
     const Ref value = use.value;
@@ -245,7 +245,7 @@ void emit_shared(lift::Nodes& nodes, Printer& printer, Names& names, Code& code,
   }
 }
 
-void emit_invariant(lift::Nodes& nodes, Printer& printer, Names& names, Code& code,
+void emit_invariant(nest::Nodes& nodes, Printer& printer, Names& names, Code& code,
                     const std::vector<Ref>& roots, SymbolId symbol) {
   const std::vector<Use> uses = uses_of(printer, roots);
   std::unordered_set<Ref> inside;  // operands of what does not depend on the symbol either

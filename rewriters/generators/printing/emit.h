@@ -45,7 +45,7 @@ class Names {
 };
 
 /// "float", "int" where the value fits, else "long long": a variable that holds it.
-[[nodiscard]] std::string variable_type(lift::Nodes& nodes, Ref value);
+[[nodiscard]] std::string variable_type(nest::Nodes& nodes, Ref value);
 
 /// "__half2float(text)": a stored element as it is computed with.
 [[nodiscard]] std::string widened(ScalarType type, const std::string& text);
@@ -69,12 +69,12 @@ struct Use {
 
 /// Puts into variables what the roots use more than once, so that the printer knows it. What reads
 /// memory moves only where it is read in any case.
-void emit_shared(lift::Nodes& nodes, Printer& printer, Names& names, Code& code,
+void emit_shared(nest::Nodes& nodes, Printer& printer, Names& names, Code& code,
                  const std::vector<Ref>& roots);
 
 /// Puts into variables the largest parts of the roots that do not depend on `symbol`, to stand
 /// before a loop over it.
-void emit_invariant(lift::Nodes& nodes, Printer& printer, Names& names, Code& code,
+void emit_invariant(nest::Nodes& nodes, Printer& printer, Names& names, Code& code,
                     const std::vector<Ref>& roots, SymbolId symbol);
 
 }  // namespace hone::generators

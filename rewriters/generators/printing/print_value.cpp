@@ -8,7 +8,7 @@
 
 namespace hone::generators {
 
-using lift::Node;
+using nest::Node;
 
 std::string type_name(ScalarType type) { return std::string(cuda_name(type)); }
 
@@ -87,7 +87,7 @@ bool binds_tightly(const std::string& text) {
 }
 
 /// Is its text an int in C: no long long in it, nor unsigned?
-bool surely_int(lift::Nodes& nodes, Ref value) {
+bool surely_int(nest::Nodes& nodes, Ref value) {
   if (is_float(value->type) || value->kind == Node::Kind::kReduce) return false;
   if (value->kind == Node::Kind::kLoad) {
     return size_of(value->type) <= 4 && value->type != ScalarType::kU32;
@@ -98,7 +98,7 @@ bool surely_int(lift::Nodes& nodes, Ref value) {
   for (const Ref arg : value->args) {
     if (!is_float(arg->type) && !surely_int(nodes, arg)) return false;
   }
-  for (const lift::Term& term : value->terms) {
+  for (const nest::Term& term : value->terms) {
     if (!surely_int(nodes, term.atom)) return false;
   }
   return true;
@@ -125,7 +125,7 @@ std::string Printer::print_sum(Ref value) {
   };
   // Positive terms first: "n - 1 - i" rather than "-i + n - 1".
   const auto print_terms = [&](bool positive) {
-    for (const lift::Term& term : value->terms) {
+    for (const nest::Term& term : value->terms) {
       if ((term.coefficient > 0) != positive) continue;
       const std::int64_t size = std::abs(term.coefficient);
       std::string atom = tight(print(term.atom));
@@ -183,7 +183,7 @@ std::string Printer::print(Ref value) {
 std::string Printer::print_unsigned_digit(Ref value) {
   if (!(value->is("%") || value->is("/")) || !value->args[1]->is_constant()) return {};
   const std::int64_t by = value->args[1]->constant;
-  const Ref of = lift::peel(value->args[0]);
+  const Ref of = nest::peel(value->args[0]);
   if (of->kind != Node::Kind::kLoad || of->type != ScalarType::kU32) return {};
   if (by < 2 || by > INT32_MAX || known.contains(of) || known.contains(value->args[0])) return {};
   constexpr std::string_view kWide = "(long long)";
@@ -205,7 +205,7 @@ std::string Printer::print_op(Ref value) {
     // c + a - b >= 0 as "b <= a + c".
     const Ref sum = value->args[0];
     Ref left = nodes_->integer(0), right = nodes_->integer(0);
-    for (const lift::Term& term : sum->terms) {
+    for (const nest::Term& term : sum->terms) {
       if (term.coefficient > 0) {
         right = nodes_->add(right, nodes_->scale(term.atom, term.coefficient));
       } else {

@@ -5,12 +5,12 @@
 #include <map>
 #include <string>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 namespace hone::generators {
 
-using lift::Ref;
-using lift::SymbolId;
+using nest::Ref;
+using nest::SymbolId;
 
 /// What C calls a type in a kernel: "float", "__half", "long long".
 [[nodiscard]] std::string type_name(ScalarType type);
@@ -29,7 +29,7 @@ using lift::SymbolId;
 
 class Printer {
  public:
-  explicit Printer(lift::Nodes& nodes) : nodes_(&nodes) {}
+  explicit Printer(nest::Nodes& nodes) : nodes_(&nodes) {}
 
   /// What an index is called: an int expression that binds as a name does ("row", "(4 * i)").
   std::map<SymbolId, std::string> indices;
@@ -52,7 +52,7 @@ class Printer {
   [[nodiscard]] std::string print_op(Ref value);
   [[nodiscard]] std::string print_sum(Ref value);
   [[nodiscard]] std::string print_unsigned_digit(Ref value);
-  lift::Nodes* nodes_;
+  nest::Nodes* nodes_;
   bool ok_ = true;
 };
 

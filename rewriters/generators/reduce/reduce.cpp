@@ -15,7 +15,7 @@ namespace {
 
 /// Nests of one launch.
 struct Group {
-  std::vector<lift::Nest> nests;
+  std::vector<nest::Nest> nests;
   int depth = 0;
   bool parts = false;
   bool map = false;
@@ -23,7 +23,7 @@ struct Group {
   bool across = false;
 };
 
-Goal with(const Goal& goal, const Stages& stages, std::vector<lift::Nest> nests) {
+Goal with(const Goal& goal, const Stages& stages, std::vector<nest::Nest> nests) {
   Goal part = goal;
   part.nests = std::move(nests);
   part.concrete = &stages.concrete;

@@ -6,13 +6,15 @@
 #include <bit>
 #include <functional>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/nests.h"
 #include "rewriters/generators/printing/print_value.h"
 
 namespace hone::generators::reduce {
 namespace {
 
-using lift::Node;
+using nest::Node;
 
 /// Do more loads step by one with an output than with a reduced index?
 bool lies_across(Ref body, const std::vector<SymbolId>& outer, const std::vector<SymbolId>& inner) {
@@ -29,7 +31,7 @@ bool lies_across(Ref body, const std::vector<SymbolId>& outer, const std::vector
 }
 
 /// Stages compute values for all points: whatever they load must be there behind the guard, too.
-Result<lift::Nest> with_open_guard(const Goal& goal, const lift::Nest& given) {
+Result<nest::Nest> with_open_guard(const Goal& goal, const nest::Nest& given) {
   auto nest = plain(*goal.nodes, given);
   if (nest && nest->value->height > 0 && !nest->guard->is_constant() &&
       !all_in_range(goal, nest->value)) {
@@ -48,7 +50,7 @@ class Splitter {
     const auto shape = shape_of(goal_);
     if (!shape) return std::unexpected(shape.error());
     largest_ = shape->outputs * shape->length;
-    for (const lift::Nest& given : goal_.nests) {
+    for (const nest::Nest& given : goal_.nests) {
       auto nest = with_open_guard(goal_, given);
       if (!nest) return std::unexpected(nest.error());
       add(std::move(*nest), false);
@@ -61,7 +63,7 @@ class Splitter {
   using Symbols = std::vector<SymbolId>;
 
   /// Splits the nest's reductions and puts what remains at the end of the stages.
-  void add(lift::Nest nest, bool parts) {
+  void add(nest::Nest nest, bool parts) {
     order_ = nest.dims;
     const std::int64_t all = points(nodes_, nest.dims);
     if (!parts) {
@@ -125,7 +127,7 @@ class Splitter {
     const auto found = stored_.find(value);
     if (found != stored_.end()) return found->second;
     const ScalarType type = kept_type(value);
-    lift::Nest nest;
+    nest::Nest nest;
     nest.buffer = scratch(type, word, points(nodes_, dims));
     nest.type = type;
     nest.dims = dims;
@@ -155,7 +157,7 @@ class Splitter {
   }
 
   Ref split_fresh(Ref node) {
-    lift::Nodes::Opened opened = nodes_.open(node);
+    nest::Nodes::Opened opened = nodes_.open(node);
     const bool numbered_places = node->op == "argmax" || node->op == "argmin";
     if (!numbered_places) sort_by_widest_load(opened.symbols, opened.body);
     const std::int64_t length = points(nodes_, opened.symbols);
@@ -173,7 +175,7 @@ class Splitter {
                    c = shared_symbol("c", cut.chunk, node);
     Symbols dims = outer;
     dims.insert(across ? dims.begin() : dims.end(), part);
-    const lift::Nodes::Substitution inside = {
+    const nest::Nodes::Substitution inside = {
         {col, nodes_.add(nodes_.scale(nodes_.index(part), cut.chunk), nodes_.index(c))}};
     const auto in_part = [&](Ref value) { return nodes_.substitute(value, inside); };
     const auto part_of = [&](const char* op, Ref value) {
@@ -182,7 +184,7 @@ class Splitter {
     const auto over_parts = [&](Ref value) { return nodes_.reduce(node->op, {part}, value); };
 
     Ref whole = nullptr, each = nullptr;  // over parts; of one element
-    const Ref bare = lift::peel(body);
+    const Ref bare = nest::peel(body);
     if (node->op == "+" && bare->is("*") && bare->args[0] == bare->args[1] &&
         bare->args[0]->is("-") && bare->type == ScalarType::kF32 &&
         bare->args[0]->args[0]->height == 0 && !bare->args[0]->args[1]->uses(col)) {
@@ -243,7 +245,7 @@ class Splitter {
     if (masked) return nullptr;  // a part may be empty: its maximum -infinity
     if (nodes_.reduce("max", {col}, f) == peak) return peak;
     // The maximum is over the indices as they were before they became one.
-    lift::Nodes::Opened opened = nodes_.open(peak);
+    nest::Nodes::Opened opened = nodes_.open(peak);
     if (points(nodes_, opened.symbols) != points(nodes_, symbols)) return nullptr;
     sort_by_widest_load(opened.symbols, opened.body);
     return flatten(nodes_, opened.body, opened.symbols, col) == f ? peak : nullptr;
@@ -326,7 +328,7 @@ class Splitter {
   }
 
   const Goal& goal_;
-  lift::Nodes& nodes_;
+  nest::Nodes& nodes_;
   Splitting how_;
   Stages stages_;
   Symbols order_;
@@ -341,15 +343,15 @@ class Splitter {
 Result<Stages> split(const Goal& goal, const Splitting& how) { return Splitter(goal, how).split(); }
 
 Result<Shape> shape_of(const Goal& goal) {
-  lift::Nodes& nodes = *goal.nodes;
+  nest::Nodes& nodes = *goal.nodes;
   Shape shape;
   bool any = false;
-  for (const lift::Nest& given : goal.nests) {
+  for (const nest::Nest& given : goal.nests) {
     auto nest = with_open_guard(goal, given);
     if (!nest) return std::unexpected(nest.error());
     const std::function<void(Ref)> look = [&](Ref value) {
       for (const Ref node : reductions_of(value)) {
-        const lift::Nodes::Opened opened = nodes.open(node);
+        const nest::Nodes::Opened opened = nodes.open(node);
         const std::int64_t length = points(nodes, opened.symbols);
         const std::int64_t outputs = points(nodes, node->free);
         if (!any || outputs * length > shape.outputs * shape.length) {

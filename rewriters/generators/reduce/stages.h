@@ -18,13 +18,13 @@
 #include <vector>
 
 #include "rewriters/generators/generator.h"
-#include "rewriters/generators/index_math.h"
+#include "rewriters/generators/nests.h"
 
 namespace hone::generators::reduce {
 
 /// What may run in one launch, given those of smaller depth.
 struct Stage {
-  lift::Nest nest;
+  nest::Nest nest;
   int depth = 0;
   bool parts = false;  ///< reads the data: what the parameters are about
 };

@@ -4,13 +4,14 @@
 #include <set>
 #include <unordered_set>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/cluster.h"
 #include "rewriters/generators/rowwise/print.h"
 
 namespace hone::generators::rowwise {
 namespace {
 
-using lift::Node;
+using nest::Node;
 
 /// Dearer than a few additions, so that it is worth registers.
 bool is_dear(Ref value, SymbolId column) {
@@ -64,7 +65,7 @@ Kept kept_between_loops(const Goal& goal, const Plan& plan, Keep keep) {
             return;
           }
           for (const Ref arg : node->args) visit(arg);
-          for (const lift::Term& term : node->terms) visit(term.atom);
+          for (const nest::Term& term : node->terms) visit(term.atom);
         };
         for (const Ref root : roots) visit(root);
       }
@@ -88,7 +89,7 @@ Kept kept_between_loops(const Goal& goal, const Plan& plan, Keep keep) {
 
 std::int64_t part_of_row(const Plan& plan, const Schedule& schedule, int space) {
   const std::int64_t vectors = plan.spaces[static_cast<std::size_t>(space)].length / schedule.width;
-  return (vectors + schedule.cluster - 1) / schedule.cluster * schedule.width;
+  return ceil_divide(vectors, schedule.cluster) * schedule.width;
 }
 
 std::int64_t bytes_kept(const Goal& goal, const Plan& plan) {
@@ -110,7 +111,7 @@ std::int64_t registers_kept(const Goal& goal, const Plan& plan, const Schedule& 
   const auto per_thread = [&](int space) {
     const std::int64_t length = part_of_row(plan, schedule, space);
     const std::int64_t step = std::int64_t{schedule.team.threads} * schedule.width;
-    return (length + step - 1) / step * schedule.width;
+    return ceil_divide(length, step) * schedule.width;
   };
   // What lives from the loop of `level` to the next.
   std::int64_t most = 0, loops = 0;

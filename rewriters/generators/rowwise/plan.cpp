@@ -6,28 +6,31 @@
 #include <map>
 #include <set>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/neighbours.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/nests.h"
 #include "rewriters/generators/printing/emit.h"
 
 namespace hone::generators::rowwise {
 namespace {
 
-using lift::Node;
+using nest::Node;
 
 class Planner {
  public:
   explicit Planner(const Goal& goal) : goal_(goal), nodes_(*goal.nodes) {}
 
   Result<Plan> plan() {
-    std::vector<lift::Nest> nests;
-    for (const lift::Nest& nest : goal_.nests) {
+    std::vector<nest::Nest> nests;
+    for (const nest::Nest& nest : goal_.nests) {
       auto one = plain(nodes_, nest);
       if (!one) return std::unexpected(one.error());
       nests.push_back(std::move(*one));
     }
     if (auto found = find_rows(nests); !found) return std::unexpected(found.error());
     plan_.row = nodes_.new_symbol("row", plan_.rows);
-    for (const lift::Nest& nest : nests) {
+    for (const nest::Nest& nest : nests) {
       if (auto added = add(nest); !added) return std::unexpected(added.error());
     }
     if (plan_.reductions.empty()) return refused("no reduction");
@@ -44,7 +47,7 @@ class Planner {
 
  private:
   /// The dims of the nest that its reductions depend on.
-  static std::vector<SymbolId> row_dims(const lift::Nest& nest) {
+  static std::vector<SymbolId> row_dims(const nest::Nest& nest) {
     std::set<SymbolId> used;
     for (const Ref node : reductions_of(nest.value)) {
       used.insert(node->free.begin(), node->free.end());
@@ -56,9 +59,9 @@ class Planner {
     return rows;
   }
 
-  bool some_load_is_of_one_row(const lift::Nest& nest, const std::vector<SymbolId>& dims) {
+  bool some_load_is_of_one_row(const nest::Nest& nest, const std::vector<SymbolId>& dims) {
     for (const Ref node : reductions_of(nest.value)) {
-      for (const Ref load : lift::loads_in(node)) {
+      for (const Ref load : nest::loads_in(node)) {
         if (std::ranges::all_of(dims, [&](SymbolId dim) {
               return nodes_.extent(dim) == 1 || load->args[0]->uses(dim);
             })) {
@@ -69,9 +72,9 @@ class Planner {
     return false;
   }
 
-  Result<void> find_rows(const std::vector<lift::Nest>& nests) {
+  Result<void> find_rows(const std::vector<nest::Nest>& nests) {
     bool known = false;
-    for (const lift::Nest& nest : nests) {
+    for (const nest::Nest& nest : nests) {
       if (reductions_of(nest.value).empty()) continue;
       const std::vector<SymbolId> dims = row_dims(nest);
       const std::int64_t rows = points(nodes_, dims);
@@ -98,7 +101,7 @@ class Planner {
     return static_cast<int>(plan_.spaces.size() - 1);
   }
 
-  Result<void> add(const lift::Nest& nest) {
+  Result<void> add(const nest::Nest& nest) {
     std::vector<SymbolId> rows = row_dims(nest), columns;
     if (reductions_of(nest.value).empty()) {
       // Leading dims that number as many points.
@@ -146,7 +149,7 @@ class Planner {
     for (const Reduction& one : plan_.reductions) {
       if (one.node == node) return one.level;
     }
-    lift::Nodes::Opened opened = nodes_.open(node);
+    nest::Nodes::Opened opened = nodes_.open(node);
     int level = 0;
     for (const Ref inner : reductions_of(opened.body)) {
       for (const SymbolId symbol : opened.symbols) {
@@ -173,9 +176,9 @@ class Planner {
   /// Which of row and column moves by one element in most of what is read.
   void decide_direction() {
     std::int64_t along = 0, across = 0;
-    Lanes rows(nodes_, plan_.row, 1);
+    Neighbours rows(nodes_, plan_.row, 1);
     for (int space = 0; space < static_cast<int>(plan_.spaces.size()); ++space) {
-      Lanes columns(nodes_, plan_.spaces[static_cast<std::size_t>(space)].column, 1);
+      Neighbours columns(nodes_, plan_.spaces[static_cast<std::size_t>(space)].column, 1);
       for (const Stream& stream : streams_of(goal_, plan_, space)) {
         if (!stream.load->uses(plan_.row)) continue;
         if (columns.step(stream.load->args[0]) == 1) {
@@ -189,7 +192,7 @@ class Planner {
   }
 
   const Goal& goal_;
-  lift::Nodes& nodes_;
+  nest::Nodes& nodes_;
   Plan plan_;
 };
 

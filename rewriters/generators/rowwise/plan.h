@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rewriters/generators/generator.h"
-#include "rewriters/generators/index_math.h"
+#include "rewriters/generators/nests.h"
 
 namespace hone::generators::rowwise {
 

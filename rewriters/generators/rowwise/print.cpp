@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/rowwise/row_printer.h"
 
 namespace hone::generators::rowwise {
 
-using lift::Node;
+using nest::Node;
 
 void RowPrinter::print(const std::string& name, const std::string& what, Generated& generated) {
   if (schedule_.reciprocal) divide_once();
@@ -69,7 +70,7 @@ void RowPrinter::print_levels() {
 
 void RowPrinter::add_launch(const std::string& name, Generated& generated) {
   const Team& team = schedule_.team;
-  std::int64_t groups = (plan_.rows + team.teams - 1) / team.teams;
+  std::int64_t groups = ceil_divide(plan_.rows, team.teams);
   if (schedule_.blocks_per_sm > 0) {
     const std::int64_t most =
         std::int64_t{schedule_.blocks_per_sm} * std::max(1, goal_.context->target.sm_count);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/space.h"
 
 namespace hone::generators {
@@ -221,13 +222,13 @@ Schedule first_guess(const Goal& goal, const Plan& plan, bool clusters) {
   }
   if (plan.across) {
     // As many threads over the column as fill the device: 2048 of each multiprocessor.
-    const std::int64_t groups = (plan.rows + kAcrossRows - 1) / kAcrossRows;
+    const std::int64_t groups = ceil_divide(plan.rows, kAcrossRows);
     const std::int64_t wanted = power_of_two_from(sms * 64 / std::max<std::int64_t>(1, groups));
     schedule.team.threads = static_cast<int>(
         std::clamp<std::int64_t>(wanted, 4, std::min<std::int64_t>(32, power_of_two_from(length))));
   } else {
     const std::int64_t each = std::max(16, schedule.width);
-    const std::int64_t alone = power_of_two_from((length + each - 1) / each);
+    const std::int64_t alone = power_of_two_from(ceil_divide(length, each));
     // Few rows: more threads for each.
     std::int64_t threads = std::clamp<std::int64_t>(alone, 4, 1024);
     while (threads < 1024 && threads * schedule.width < length &&

@@ -26,7 +26,7 @@ std::int64_t first_parts(const Goal& goal, const Plan& plan) {
 
 CutPlan cut_rows(const Goal& goal, const Plan& plan, std::int64_t parts,
                  const std::string& prefix) {
-  lift::Nodes& nodes = *goal.nodes;
+  nest::Nodes& nodes = *goal.nodes;
   CutPlan cut;
   cut.plan = plan;
   Plan& own = cut.plan;
@@ -42,7 +42,7 @@ CutPlan cut_rows(const Goal& goal, const Plan& plan, std::int64_t parts,
   const Ref whole_rows = nodes.integer(plan.rows), all_parts = nodes.integer(parts);
   const Ref of_row = plan.across ? nodes.remainder(row, whole_rows) : nodes.divide(row, all_parts);
   own.own_part = plan.across ? nodes.divide(row, whole_rows) : nodes.remainder(row, all_parts);
-  const lift::Nodes::Substitution where = {
+  const nest::Nodes::Substitution where = {
       {plan.row, of_row},
       {plan.column, nodes.add(nodes.scale(own.own_part, chunk), nodes.index(own.column))}};
   const auto moved = [&](Ref value) { return nodes.substitute(value, where); };
@@ -61,7 +61,7 @@ CutPlan cut_rows(const Goal& goal, const Plan& plan, std::int64_t parts,
         "{}part{}", prefix, cut.scratch.empty() ? "" : std::to_string(cut.scratch.size() + 1));
     cut.scratch.push_back({name, type, {plan.rows * parts}, Role::kScratch, {}});
     const SymbolId within = nodes.new_symbol("c", chunk);
-    lift::Nest nest;
+    nest::Nest nest;
     nest.buffer = name;
     nest.type = type;
     nest.dims = plan.across ? std::vector{own.part, plan.row} : std::vector{plan.row, own.part};
@@ -73,7 +73,7 @@ CutPlan cut_rows(const Goal& goal, const Plan& plan, std::int64_t parts,
     nest.covers = true;
     cut.folds.push_back(std::move(nest));
     one.before = nodes.load(name, type, element(of_row));
-    one.node = lift::peel(moved(one.node));  // an integer comes back as a sum of itself
+    one.node = nest::peel(moved(one.node));  // an integer comes back as a sum of itself
     if (one.with_own != nullptr) one.with_own = moved(one.with_own);
     one.each = moved(one.each);
   }

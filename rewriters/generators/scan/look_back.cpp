@@ -11,6 +11,7 @@
 
 #include <sstream>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/printing/text.h"
 #include "rewriters/generators/scan/scan_printer.h"
 
@@ -124,12 +125,12 @@ std::string look_back_name(const std::string& prefix, std::size_t i) {
 
 std::int64_t tiles_of(const Plan& plan, const Schedule& schedule) {
   const std::int64_t tile = std::int64_t{schedule.team.threads} * schedule.items * schedule.width;
-  return (plan.length + tile - 1) / tile;
+  return ceil_divide(plan.length, tile);
 }
 
 std::string state_buffer(const std::string& prefix) { return prefix + "state"; }
 
-std::int64_t words_of_state(lift::Nodes& nodes, const Plan& plan, const Schedule& schedule) {
+std::int64_t words_of_state(nest::Nodes& nodes, const Plan& plan, const Schedule& schedule) {
   std::int64_t words = 1;  // the ticket
   Names names;
   for (const Running& one : plan.running) {

@@ -4,10 +4,15 @@
 #include <bit>
 #include <set>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/neighbours.h"
+#include "rewriters/affine/strides.h"
+
 namespace hone::generators::scan {
 namespace {
 
-using lift::Node;
+using nest::Node;
 
 constexpr std::int64_t kOtherRegisters = 12;  // beside a tile's values, totals and what is before
 
@@ -33,19 +38,19 @@ class Planner {
   explicit Planner(const Goal& goal) : goal_(goal), nodes_(*goal.nodes) {}
 
   Result<Plan> plan() {
-    std::vector<lift::Nest> nests;
-    for (const lift::Nest& given : goal_.nests) {
+    std::vector<nest::Nest> nests;
+    for (const nest::Nest& given : goal_.nests) {
       auto nest = plain(nodes_, given);
       if (!nest) return std::unexpected(nest.error());
       nests.push_back(std::move(*nest));
     }
     // The axis: in the first nest with a reduction.
     bool found = false;
-    for (const lift::Nest& nest : nests) {
+    for (const nest::Nest& nest : nests) {
       if (!found && nest.value->height > 0) found = find_axis(nest);
     }
     if (!found) return refused("no running reduction");
-    for (const lift::Nest& nest : nests) {
+    for (const nest::Nest& nest : nests) {
       if (auto added = add(nest); !added) return std::unexpected(added.error());
     }
     take_own_elements();
@@ -60,7 +65,7 @@ class Planner {
     const auto well = [&](Ref part) { return uses_within(part, node, whole, seen); };
     return value != node && std::ranges::all_of(value->args, well) &&
            std::ranges::all_of(value->terms,
-                               [&](const lift::Term& term) { return well(term.atom); });
+                               [&](const nest::Term& term) { return well(term.atom); });
   }
   bool stores_use_within(Ref node, Ref whole) const {
     std::set<Ref> seen;
@@ -101,7 +106,7 @@ class Planner {
     plan_.exclusive = false;
   }
 
-  bool find_axis(const lift::Nest& nest) {
+  bool find_axis(const nest::Nest& nest) {
     for (std::size_t place = 0; place < nest.dims.size(); ++place) {
       const SymbolId j = nest.dims[place];
       for (const Ref node : reductions_of(nest.value)) {
@@ -127,14 +132,14 @@ class Planner {
     if (node->op != "+" && node->op != "*" && node->op != "max" && node->op != "min") {
       return std::nullopt;
     }
-    const lift::Nodes::Opened opened = nodes_.open(node);
+    const nest::Nodes::Opened opened = nodes_.open(node);
     const SymbolId r = opened.symbols[0];
-    const Ref body = lift::peel(opened.body);
+    const Ref body = nest::peel(opened.body);
     const Ref nothing = nodes_.identity(node->op, opened.body->type);
     if (!body->is("select") || body->args[2] != nothing) return std::nullopt;
     std::optional<Bound> bound;
     Ref rest = nodes_.boolean(true);
-    for (const Ref part : lift::conjuncts(body->args[0])) {
+    for (const Ref part : nest::conjuncts(body->args[0])) {
       const auto one = bound ? std::nullopt : bound_of(part, r, j);
       if (one) {
         bound = one;
@@ -153,13 +158,13 @@ class Planner {
   }
 
   /// One value for each row, beside the running ones: stored with the first column.
-  void add_first(const lift::Nest& nest) {
+  void add_first(const nest::Nest& nest) {
     const auto over = [&](Ref value) { return flatten(nodes_, value, nest.dims, plan_.row); };
     const Ref guard = nodes_.both(over(nest.guard), nodes_.is_zero(nodes_.index(plan_.column)));
     plan_.stores.push_back({nest.buffer, nest.type, over(nest.element), over(nest.value), guard});
   }
 
-  Result<void> add(const lift::Nest& nest) {
+  Result<void> add(const nest::Nest& nest) {
     if (nest.value->height == 0 && points(nodes_, nest.dims) == plan_.rows &&
         !nest.element->has_load) {
       add_first(nest);
@@ -207,7 +212,7 @@ class Planner {
   }
 
   void decide_direction() {
-    Lanes rows(nodes_, plan_.row, 1), columns(nodes_, plan_.column, 1);
+    Neighbours rows(nodes_, plan_.row, 1), columns(nodes_, plan_.column, 1);
     int along = 0, across = 0;
     for (const Running& one : plan_.running) {
       for (const Ref load : loads_of(one.each)) {
@@ -222,7 +227,7 @@ class Planner {
   }
 
   const Goal& goal_;
-  lift::Nodes& nodes_;
+  nest::Nodes& nodes_;
   Plan plan_;
   std::vector<Ref> own_;  ///< of each of plan_.running: what the kernel folds
   std::size_t axis_ = 0;
@@ -334,7 +339,7 @@ Schedule first_guess(const Goal& goal, const Plan& plan) {
     // One tile for a row where it fits: 16 elements a thread.
     const std::int64_t each = std::max(16, schedule.width);
     const auto threads = static_cast<std::int64_t>(
-        std::bit_ceil(static_cast<std::uint64_t>((plan.length + each - 1) / each)));
+        std::bit_ceil(static_cast<std::uint64_t>(ceil_divide(plan.length, each))));
     schedule.team.threads =
         static_cast<int>(std::clamp<std::int64_t>(threads, 4, plan.rows < sms * 2 ? 1024 : 256));
     schedule.items = static_cast<int>(std::max<std::int64_t>(1, 16 / schedule.width));

@@ -45,7 +45,7 @@ struct Plan {
 /// them, and the plan of what remains, whose rows are parts.
 struct CutPlan {
   Plan plan;
-  std::vector<lift::Nest> folds;
+  std::vector<nest::Nest> folds;
   std::vector<ConcreteBuffer> scratch;
 };
 [[nodiscard]] CutPlan cut_rows(const Goal& goal, const Plan& plan, std::int64_t parts,
@@ -73,7 +73,7 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule);
 /// Of a single pass: tiles of a row, the buffer of what they tell each other, its 8-byte words.
 [[nodiscard]] std::int64_t tiles_of(const Plan& plan, const Schedule& schedule);
 [[nodiscard]] std::string state_buffer(const std::string& prefix);
-[[nodiscard]] std::int64_t words_of_state(lift::Nodes& nodes, const Plan& plan,
+[[nodiscard]] std::int64_t words_of_state(nest::Nodes& nodes, const Plan& plan,
                                           const Schedule& schedule);
 
 void print_scan(const Goal& goal, const Plan& plan, const Schedule& schedule,

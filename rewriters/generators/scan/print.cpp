@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/scan/scan_printer.h"
 
 namespace hone::generators::scan {
@@ -58,7 +59,7 @@ void ScanPrinter::collect_buffers() {
 
 void ScanPrinter::add_launch(const std::string& name, Generated& generated) {
   const Team& team = schedule_.team;
-  const std::int64_t groups = (plan_.rows + team.teams - 1) / team.teams;
+  const std::int64_t groups = ceil_divide(plan_.rows, team.teams);
   GeneratedLaunch launch;
   launch.kernel = name;
   launch.grid = {schedule_.single_pass ? groups * tiles_of(plan_, schedule_) : groups};

@@ -138,7 +138,7 @@ class Scan : public Generator {
 
   /// The launch that folds each part.
   static Result<void> print_folds(const Goal& goal, const ConcreteProgram& concrete,
-                                  const std::vector<lift::Nest>& folds, const std::string& prefix,
+                                  const std::vector<nest::Nest>& folds, const std::string& prefix,
                                   Helpers& helpers, Code& code, Generated& generated) {
     Goal part = goal;
     part.nests = folds;

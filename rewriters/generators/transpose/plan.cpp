@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/neighbours.h"
+#include "rewriters/affine/strides.h"
+
 namespace hone::generators::transpose {
 
-using lift::Node;
+using nest::Node;
 
-Result<Plan> plan_transpose(const Goal& goal, const lift::Nest& given) {
-  lift::Nodes& nodes = *goal.nodes;
+Result<Plan> plan_transpose(const Goal& goal, const nest::Nest& given) {
+  nest::Nodes& nodes = *goal.nodes;
   auto nest = plain(nodes, given);
   if (!nest) return std::unexpected(nest.error());
   if (nest->value->height > 0) return refused("a reduction");
@@ -56,14 +60,14 @@ Result<Plan> plan_transpose(const Goal& goal, const lift::Nest& given) {
 
 int widest_block(const Goal& goal, const Plan& plan, int most) {
   if (!plan.store.guard->is_constant()) return 1;
-  lift::Nodes& nodes = *goal.nodes;
+  nest::Nodes& nodes = *goal.nodes;
   std::size_t largest = size_of(plan.store.type);
   for (const Ref load : plan.turned) largest = std::max(largest, size_of(load->type));
   int best = 1;
   for (int width = 2; width <= most; width *= 2) {
     if (static_cast<std::size_t>(width) * largest > 16) break;
     if (nodes.extent(plan.stored) % width != 0 || nodes.extent(plan.loaded) % width != 0) break;
-    Lanes along_stores(nodes, plan.stored, width), along_loads(nodes, plan.loaded, width);
+    Neighbours along_stores(nodes, plan.stored, width), along_loads(nodes, plan.loaded, width);
     if (!along_stores.contiguous(plan.store.element)) break;
     if (!std::ranges::all_of(plan.turned,
                              [&](Ref load) { return along_loads.contiguous(load->args[0]); })) {

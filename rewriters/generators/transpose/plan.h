@@ -21,7 +21,7 @@ struct Plan {
 };
 
 /// kRefused: nothing to turn.
-[[nodiscard]] Result<Plan> plan_transpose(const Goal& goal, const lift::Nest& nest);
+[[nodiscard]] Result<Plan> plan_transpose(const Goal& goal, const nest::Nest& nest);
 
 struct Schedule {
   int tile = 32;      ///< elements, both ways

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/transpose/plan.h"
 
 namespace hone::generators::transpose {
@@ -44,7 +45,7 @@ class Kernel {
   }
 
   [[nodiscard]] std::int64_t tiles(SymbolId symbol) const {
-    return (extent(symbol) + schedule_.tile - 1) / schedule_.tile;
+    return ceil_divide(extent(symbol), schedule_.tile);
   }
 
  private:

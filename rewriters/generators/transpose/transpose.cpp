@@ -36,7 +36,7 @@ class Transpose : public Generator {
     std::optional<Error> why;
     std::size_t largest = 1;
     int widest = 1;
-    for (const lift::Nest& nest : goal.nests) {
+    for (const nest::Nest& nest : goal.nests) {
       const auto plan = plan_transpose(goal, nest);
       if (!plan) {
         why = plan.error();
@@ -76,7 +76,7 @@ class Transpose : public Generator {
     Code code;
     Generated generated;
     int number = 0;
-    for (const lift::Nest& nest : goal.nests) {
+    for (const nest::Nest& nest : goal.nests) {
       const auto plan = plan_transpose(goal, nest);
       if (!plan) continue;
       Schedule own = schedule;
@@ -109,8 +109,8 @@ class Transpose : public Generator {
  private:
   /// What is not turned.
   static Result<std::vector<map::Points>> others(const Goal& goal) {
-    std::vector<lift::Nest> rest;
-    for (const lift::Nest& nest : goal.nests) {
+    std::vector<nest::Nest> rest;
+    for (const nest::Nest& nest : goal.nests) {
       if (!plan_transpose(goal, nest)) rest.push_back(nest);
     }
     return map::plan_map(goal, rest);

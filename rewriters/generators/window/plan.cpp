@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <functional>
 
+#include "rewriters/affine/flatten.h"
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/strides.h"
+
 namespace hone::generators::window {
 namespace {
 
-using lift::Node;
+using nest::Node;
 
 constexpr std::int64_t kMostPoints = 128;  // of a window
 constexpr std::int64_t kMostSpan = 40;     // registers for what neighbours share
@@ -19,7 +23,7 @@ class Planner {
       : goal_(goal), nodes_(*goal.nodes), width_(width), along_(along) {}
 
   Result<Plan> plan() {
-    for (const lift::Nest& given : goal_.nests) {
+    for (const nest::Nest& given : goal_.nests) {
       auto nest = plain(nodes_, given);
       if (!nest) return std::unexpected(nest.error());
       if (auto added = add(*nest); !added) return std::unexpected(added.error());
@@ -30,7 +34,7 @@ class Planner {
   }
 
  private:
-  Result<void> add(const lift::Nest& nest) {
+  Result<void> add(const nest::Nest& nest) {
     if (nest.dims.empty()) return refused("a single output");
     if (nest.element->has_load) return refused("a scattered store");
     // By stride in the output, the smallest last.
@@ -49,7 +53,7 @@ class Planner {
     if (plan_.row < 0) {
       plan_.rows = rows;
       plan_.columns = columns;
-      plan_.padded = (columns + width_ - 1) / width_ * width_;
+      plan_.padded = ceil_divide(columns, width_) * width_;
       plan_.row = nodes_.new_symbol("row", rows);
       plan_.column = nodes_.new_symbol("col", plan_.padded);
     } else if (rows != plan_.rows || columns != plan_.columns) {
@@ -79,7 +83,7 @@ class Planner {
   }
 
   Result<void> add_reduction(Ref node) {
-    const lift::Nodes::Opened opened = nodes_.open(node);
+    const nest::Nodes::Opened opened = nodes_.open(node);
     const std::int64_t count = points(nodes_, opened.symbols);
     if (count > kMostPoints) {
       return refused(fmt::format("a window of {} points", count));
@@ -94,7 +98,7 @@ class Planner {
         return nodes_.extent(a) == nodes_.extent(b);
       });
       if (!same) continue;
-      lift::Nodes::Substitution rename;
+      nest::Nodes::Substitution rename;
       for (std::size_t i = 0; i < own.size(); ++i) {
         rename[opened.symbols[i]] = nodes_.index(own[i]);
       }
@@ -219,7 +223,7 @@ class Planner {
   }
 
   const Goal& goal_;
-  lift::Nodes& nodes_;
+  nest::Nodes& nodes_;
   int width_, along_;
   Plan plan_;
   SymbolId lane_ = -1;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/kernel_printer.h"
 
 namespace hone::generators::window {
@@ -27,7 +28,7 @@ class WindowPrinter : KernelPrinter<Schedule> {
 
     const std::int64_t groups = plan_.padded / schedule_.width;
     const std::int64_t threads = groups * plan_.rows;
-    const std::int64_t blocks = (threads + schedule_.threads - 1) / schedule_.threads;
+    const std::int64_t blocks = ceil_divide(threads, schedule_.threads);
     code_.comment(what);
     code_.open_function(
         fmt::format("__global__ void __launch_bounds__({}) {}", schedule_.threads, name),

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "candidates/task_reader.h"
+#include "rewriters/lift/lift.h"
 #include "tests/lift/harness.h"
 #include "tests/lift/random_nests/generator.h"
 
@@ -38,8 +39,8 @@ int main(int argc, char** argv) {
     if (print) {
       std::cout << text;
       for (const auto& sizes : task->check_sizes) {
-        const auto program = hone::lift::lift(task->reference, sizes);
-        if (program) std::cout << hone::lift::to_string(*program) << std::flush;
+        const auto program = hone::nest::lift(task->reference, sizes);
+        if (program) std::cout << hone::nest::to_string(*program) << std::flush;
       }
     }
     const auto outcome =

@@ -18,7 +18,7 @@
 
 namespace hone::generators {
 
-using lift::Node;
+using nest::Node;
 
 Problem::Problem() { context_.target = target_limits("sm_90"); }
 
@@ -67,7 +67,7 @@ Ref Problem::f(std::string_view op, std::vector<Ref> args) {
 
 void Problem::store(const std::string& buffer, std::vector<SymbolId> dims,
                     const std::vector<Ref>& indices, Ref value, const std::string& combine) {
-  lift::Nest nest;
+  nest::Nest nest;
   nest.buffer = buffer;
   for (const ConcreteBuffer& one : concrete_.buffers) {
     if (one.name == buffer) nest.type = one.type;
@@ -153,7 +153,7 @@ class Cpu {
         return node->value;
       case Node::Kind::kSum: {
         double sum = static_cast<double>(node->constant);
-        for (const lift::Term& term : node->terms) {
+        for (const nest::Term& term : node->terms) {
           sum += static_cast<double>(term.coefficient) * value(term.atom);
         }
         return sum;
@@ -252,7 +252,7 @@ class Cpu {
 };
 
 /// Over every point of the nest's box.
-void execute(const Nodes& nodes, const lift::Nest& nest, const Contents& before, Contents& after) {
+void execute(const Nodes& nodes, const nest::Nest& nest, const Contents& before, Contents& after) {
   Cpu cpu(nodes, before);
   std::int64_t points = 1;
   for (const SymbolId symbol : nest.dims) points *= nodes.extent(symbol);
@@ -417,7 +417,7 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
   }
   Contents after = before;
   Problem& reference = known == nullptr ? problem : *known;
-  for (const lift::Nest& nest : reference.nests()) execute(reference.nodes, nest, before, after);
+  for (const nest::Nest& nest : reference.nests()) execute(reference.nodes, nest, before, after);
 
   const auto report = (*program)->run_all(*built.module, 200'000'000, true);
   ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
@@ -426,7 +426,7 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
                                              runner::EmulatedProgram::Outputs::kUninitialised);
   const auto repeated = (*again)->run_all(*built.module, 200'000'000, false, 5);
   ASSERT_EQ(repeated.verdict, Verdict::kOk) << repeated.detail;
-  const bool any_order = std::ranges::any_of(problem.nests(), [](const lift::Nest& nest) {
+  const bool any_order = std::ranges::any_of(problem.nests(), [](const nest::Nest& nest) {
     return !nest.combine.empty() && is_float(nest.type) && nest.element->has_load;
   });
   for (std::size_t i = 0; !any_order && i < problem.concrete().buffers.size(); ++i) {

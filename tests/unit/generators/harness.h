@@ -13,15 +13,15 @@
 
 namespace hone::generators {
 
-using lift::Nodes;
-using lift::Ref;
-using lift::SymbolId;
+using nest::Nodes;
+using nest::Ref;
+using nest::SymbolId;
 
 class Problem {
  public:
   Problem();
 
-  lift::Nodes nodes;
+  nest::Nodes nodes;
 
   void in(const std::string& name, std::vector<std::int64_t> shape,
           ScalarType type = ScalarType::kF32, double low = -1, double high = 1);
@@ -43,12 +43,12 @@ class Problem {
 
   [[nodiscard]] Goal goal();
   [[nodiscard]] ConcreteProgram& concrete() { return concrete_; }
-  [[nodiscard]] std::vector<lift::Nest>& nests() { return nests_; }
+  [[nodiscard]] std::vector<nest::Nest>& nests() { return nests_; }
   [[nodiscard]] RewriteContext& context() { return context_; }
 
  private:
   ConcreteProgram concrete_;
-  std::vector<lift::Nest> nests_;
+  std::vector<nest::Nest> nests_;
   RewriteContext context_;
 };
 

@@ -112,7 +112,7 @@ class TileRows : public ::testing::Test {
     return ok ? "" : ok.error().message.substr(before.size());
   }
 
-  lift::Nodes nodes;
+  nest::Nodes nodes;
   Program p;
   Ref score = nullptr;
   SymbolId round = -1;

@@ -13,8 +13,8 @@ Choice bulk(const char* bm, const char* bn, const char* stages = "3") {
 }
 
 /// What the output's own element was.
-lift::Ref own_element(Product& p, const Shape& s) {
-  const lift::Ref row = p.nodes.add(p.nodes.scale(p.nodes.index(p.batch), s.m * s.n),
+nest::Ref own_element(Product& p, const Shape& s) {
+  const nest::Ref row = p.nodes.add(p.nodes.scale(p.nodes.index(p.batch), s.m * s.n),
                                     p.nodes.scale(p.nodes.index(p.i), s.n));
   return p.nodes.load("C", s.out, p.nodes.add(row, p.nodes.index(p.j)));
 }
@@ -92,7 +92,7 @@ TEST(ContractBulk, FourBlocksOfACluster) {
 
 /// Tiles that share a sum, of which the last has k beyond the operands; the second kernel finishes.
 TEST(ContractBulk, TilesThatShareTheirSums) {
-  const auto bias = [](Product& p, lift::Ref sum) {
+  const auto bias = [](Product& p, nest::Ref sum) {
     return p.nodes.op("+", ScalarType::kF32,
                       {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
   };
@@ -113,10 +113,10 @@ TEST(ContractBulk, TilesThatShareTheirSums) {
 /// What is added to was there before: a value that reads the output's own element.
 TEST(ContractBulk, OutputsThatTheirValuesRead) {
   Product product({.m = 72, .n = 136, .k = 64, .type = ScalarType::kF16, .out = ScalarType::kF16},
-                  {}, [](Product& p, lift::Ref sum) {
-                    const lift::Ref at =
+                  {}, [](Product& p, nest::Ref sum) {
+                    const nest::Ref at =
                         p.nodes.add(p.nodes.scale(p.nodes.index(p.i), 136), p.nodes.index(p.j));
-                    const lift::Ref before = p.nodes.load("C", ScalarType::kF16, at);
+                    const nest::Ref before = p.nodes.load("C", ScalarType::kF16, at);
                     return p.nodes.op("+", ScalarType::kF32,
                                       {sum, p.nodes.cast(before, ScalarType::kF32)});
                   });
@@ -132,12 +132,12 @@ TEST(ContractBulk, OutputsThatTheirValuesRead) {
 TEST(ContractBulk, OutputsAreAddedByCopies) {
   enum class Value { kOwn, kOwnFirst, kScaled };
   const auto source = [](const Shape& shape, Value is, const char* bm, const char* bn) {
-    Product product(shape, {}, [&](Product& p, lift::Ref sum) {
-      lift::Ref own = own_element(p, shape);
+    Product product(shape, {}, [&](Product& p, nest::Ref sum) {
+      nest::Ref own = own_element(p, shape);
       if (shape.out != ScalarType::kF32) own = p.nodes.cast(own, ScalarType::kF32);
       if (is == Value::kScaled)
         own = p.nodes.op("*", ScalarType::kF32, {own, p.nodes.number(0.5, ScalarType::kF32)});
-      const lift::Ref more = p.nodes.op(
+      const nest::Ref more = p.nodes.op(
           "+", ScalarType::kF32, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
       return is == Value::kOwnFirst ? p.nodes.op("+", ScalarType::kF32, {own, more})
                                     : p.nodes.op("+", ScalarType::kF32, {more, own});
@@ -198,9 +198,9 @@ TEST(ContractBulk, BuffersOfAnyName) {
   for (const char* name : {"row", "m", "sums", "map_a"}) {
     SCOPED_TRACE(name);
     Product product(
-        {.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16}, {}, [&](Product& p, lift::Ref sum) {
+        {.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16}, {}, [&](Product& p, nest::Ref sum) {
           p.buffer(name, ScalarType::kF16, 64, Role::kIn);
-          const lift::Ref of_row = p.nodes.load(name, ScalarType::kF16, p.nodes.index(p.i));
+          const nest::Ref of_row = p.nodes.load(name, ScalarType::kF16, p.nodes.index(p.i));
           return p.nodes.op("+", ScalarType::kF32, {sum, p.nodes.cast(of_row, ScalarType::kF32)});
         });
     product.check(*kContract, bulk("64", "64"), 1e-5);
@@ -219,8 +219,8 @@ TEST(ContractBulk, TileAfterTile) {
 }
 
 TEST(ContractBulk, EpiloguesAndNarrowOutputs) {
-  const auto bias_and_relu = [](Product& p, lift::Ref sum) {
-    const lift::Ref value = p.nodes.op(
+  const auto bias_and_relu = [](Product& p, nest::Ref sum) {
+    const nest::Ref value = p.nodes.op(
         "+", ScalarType::kF32, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
     return p.nodes.op("max", ScalarType::kF32, {value, p.nodes.number(0, ScalarType::kF32)});
   };
@@ -238,20 +238,20 @@ TEST(ContractBulk, EpiloguesAndNarrowOutputs) {
 TEST(ContractBulk, EpiloguesReadNeighboursTogether) {
   constexpr std::int64_t kM = 72;
   const auto source = [](std::int64_t n, ScalarType out, bool chosen) {
-    const auto residual = [&](Product& p, lift::Ref sum) {
+    const auto residual = [&](Product& p, nest::Ref sum) {
       p.buffer("residual", ScalarType::kF16, kM * n, Role::kIn);
       p.buffer("of_row", ScalarType::kF32, kM, Role::kIn);
-      const lift::Ref at = p.nodes.add(p.nodes.scale(p.nodes.index(p.i), n), p.nodes.index(p.j));
-      lift::Ref more =
+      const nest::Ref at = p.nodes.add(p.nodes.scale(p.nodes.index(p.i), n), p.nodes.index(p.j));
+      nest::Ref more =
           p.nodes.cast(p.nodes.load("residual", ScalarType::kF16, at), ScalarType::kF32);
       if (chosen) {  // of the rows before the last, by an element that the last row has not
-        const lift::Ref next =
+        const nest::Ref next =
             p.nodes.load("residual", ScalarType::kF16, p.nodes.add(at, p.nodes.integer(n)));
         more = p.nodes.select(
             p.nodes.non_negative(p.nodes.subtract(p.nodes.integer(kM - 2), p.nodes.index(p.i))),
             p.nodes.cast(next, ScalarType::kF32), p.nodes.number(1, ScalarType::kF32));
       }
-      for (const lift::Ref addend :
+      for (const nest::Ref addend :
            {more, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j)),
             p.nodes.load("of_row", ScalarType::kF32, p.nodes.index(p.i))})
         sum = p.nodes.op("+", ScalarType::kF32, {sum, addend});
@@ -303,7 +303,7 @@ TEST(ContractBulk, RandomPrograms) {
     // Rows that begin anywhere: only what copies write, and what is k by rows, has to be aligned.
     if (!shape.a_transposed && below(2) == 0) shape.m -= below(8);
     const bool own = shape.out == ScalarType::kF32 && !shape.sum_in_f64 && below(2) == 0;
-    Product product(shape, {}, [&](Product& p, lift::Ref sum) {
+    Product product(shape, {}, [&](Product& p, nest::Ref sum) {
       if (own) sum = p.nodes.op("+", ScalarType::kF32, {own_element(p, shape), sum});
       if (own || below(2) == 0) return sum;
       return p.nodes.op("+", ScalarType::kF32,
@@ -341,7 +341,7 @@ TEST(ContractBulk, IsOfferedWhereCopiesCanGo) {
   Product floats({.m = 64, .n = 64, .k = 64});
   EXPECT_FALSE(offers(floats));
   Product masked(
-      {.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16}, [](Product& p, lift::Ref term) {
+      {.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16}, [](Product& p, nest::Ref term) {
         return p.nodes.select(
             p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.k))), term,
             p.nodes.number(0, ScalarType::kF32));

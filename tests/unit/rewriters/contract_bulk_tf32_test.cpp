@@ -57,7 +57,7 @@ TEST(ContractBulkTf32, AtManyPoints) {
 
 /// Tiles that share a sum; the second kernel reads what the first has left, and adds the bias.
 TEST(ContractBulkTf32, TilesThatShareTheirSums) {
-  const auto bias = [](Product& p, lift::Ref sum) {
+  const auto bias = [](Product& p, nest::Ref sum) {
     return p.nodes.op("+", ScalarType::kF32,
                       {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
   };

@@ -83,7 +83,7 @@ TEST(ContractFp8, ClustersAndTilesThatShareTheirSums) {
 
 /// Scales of one element, and outputs of every floating type; neither is part of the sum.
 TEST(ContractFp8, ScalesAndNarrowOutputs) {
-  const auto scaled = [](Product& p, lift::Ref sum) {
+  const auto scaled = [](Product& p, nest::Ref sum) {
     for (const char* scale : {"scale_a", "scale_b"}) {
       p.buffer(scale, ScalarType::kF32, 1, Role::kIn);
       sum = p.nodes.op("*", ScalarType::kF32,

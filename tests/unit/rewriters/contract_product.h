@@ -12,8 +12,8 @@
 
 namespace hone::generators {
 
-using lift::Ref;
-using lift::SymbolId;
+using nest::Ref;
+using nest::SymbolId;
 
 struct Shape {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;

@@ -122,7 +122,7 @@ TEST(ContractRuns, OverflowsAreInfinite) {
 // Not where more than f32 goes in or out.
 TEST(ContractRuns, OnlyOfNarrowTermsAndResults) {
   const auto pipes = [](const Product& p) {
-    Goal goal{const_cast<lift::Nodes*>(&p.nodes), {p.nest}, &p.concrete, &p.context};
+    Goal goal{const_cast<nest::Nodes*>(&p.nodes), {p.nest}, &p.concrete, &p.context};
     const auto offer = kContract->match(goal);
     EXPECT_TRUE(offer);
     return offer->parameters.at(0).domain.size();

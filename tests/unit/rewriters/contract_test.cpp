@@ -4,8 +4,8 @@
 namespace hone::generators {
 namespace {
 
-using lift::Ref;
-using lift::SymbolId;
+using nest::Ref;
+using nest::SymbolId;
 
 const Choice kSmall = {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"},     {"bk", "8"},
                        {"tm", "4"},     {"tn", "4"},  {"share", "none"}};
@@ -332,7 +332,7 @@ TEST(Contract, BuffersNamedAsAKernelsOwnThings) {
 
 TEST(Contract, Refusals) {
   const auto reason = [](const Product& p) {
-    Goal goal{const_cast<lift::Nodes*>(&p.nodes), {p.nest}, &p.concrete, &p.context};
+    Goal goal{const_cast<nest::Nodes*>(&p.nodes), {p.nest}, &p.concrete, &p.context};
     const auto offer = kContract->match(goal);
     return offer ? std::string() : offer.error().message;
   };

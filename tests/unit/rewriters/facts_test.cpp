@@ -1,13 +1,14 @@
 // What a lift is in numbers, and when two are the same.
-#include "rewriters/lift/facts.h"
+#include "rewriters/nest/facts.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "candidates/task_reader.h"
+#include "rewriters/lift/lift.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// A product of matrices; `body` is done with its sum.
@@ -69,4 +70,4 @@ TEST(NestStructure, IsTheSameUnderOtherNamesAndSizes) {
 }
 
 }  // namespace
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -41,8 +41,8 @@ inline double round_to(ScalarType type, double value) {
 /// One nest over dense buffers: builds it, evaluates it, runs kernels for it.
 class NestCase {
  public:
-  lift::Nodes nodes;
-  lift::Nest nest;
+  nest::Nodes nodes;
+  nest::Nest nest;
   ConcreteProgram concrete;
   Task task;
   RewriteContext context{&task, {}, target_limits("sm_90")};
@@ -59,8 +59,8 @@ class NestCase {
   [[nodiscard]] Goal goal() { return {&nodes, {nest}, &concrete, &context}; }
 
   /// Of the indices in at_.
-  double evaluate(lift::Ref value) {
-    using Kind = lift::Node::Kind;
+  double evaluate(nest::Ref value) {
+    using Kind = nest::Node::Kind;
     const auto arg = [&](std::size_t i) { return evaluate(value->args[i]); };
     switch (value->kind) {
       case Kind::kFloat:
@@ -69,7 +69,7 @@ class NestCase {
         return static_cast<double>(at_.at(static_cast<std::size_t>(value->symbol)));
       case Kind::kSum: {
         double sum = static_cast<double>(value->constant);
-        for (const lift::Term& term : value->terms)
+        for (const nest::Term& term : value->terms)
           sum += static_cast<double>(term.coefficient) * evaluate(term.atom);
         return sum;
       }
@@ -78,7 +78,7 @@ class NestCase {
       case Kind::kReduce: {
         // Once for all indices that it does not depend on.
         std::size_t count = 1, place = 0;
-        for (const lift::SymbolId symbol : value->free) {
+        for (const nest::SymbolId symbol : value->free) {
           const auto extent = static_cast<std::size_t>(nodes.extent(symbol));
           place =
               place * extent + static_cast<std::size_t>(at_.at(static_cast<std::size_t>(symbol)));
@@ -289,8 +289,8 @@ class NestCase {
  private:
   /// Calls `visit` for every point of the indices' box, the last one fastest.
   template <class Visit>
-  void for_all(const std::vector<lift::SymbolId>& symbols, const Visit& visit) {
-    for (const lift::SymbolId symbol : symbols) {
+  void for_all(const std::vector<nest::SymbolId>& symbols, const Visit& visit) {
+    for (const nest::SymbolId symbol : symbols) {
       if (static_cast<std::size_t>(symbol) >= at_.size())
         at_.resize(static_cast<std::size_t>(symbol) + 1);
       at_[static_cast<std::size_t>(symbol)] = 0;
@@ -306,7 +306,7 @@ class NestCase {
       if (i == 0) return;
     }
   }
-  double reduction(lift::Ref value) {
+  double reduction(nest::Ref value) {
     double result = value->op == "max" ? -HUGE_VAL : 0;
     for_all(value->symbols, [&] {
       const double one = evaluate(value->args[0]);
@@ -316,7 +316,7 @@ class NestCase {
   }
 
   std::vector<std::int64_t> at_;  ///< of each index
-  std::map<lift::Ref, std::vector<double>> reductions_;
+  std::map<nest::Ref, std::vector<double>> reductions_;
   std::vector<double> expected_;
 };
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "rewriters/affine/integers.h"
 #include "rewriters/generators/products.h"
 #include "rewriters/generators/tile_kernel.h"
 #include "rewriters/tile/operands.h"

@@ -1,4 +1,4 @@
-#include "rewriters/lift/fuse.h"
+#include "rewriters/nest/fuse.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,11 @@
 #include <optional>
 #include <set>
 
-#include "rewriters/lift/executor.h"
-#include "rewriters/lift/nests.h"
+#include "rewriters/affine/equations.h"
+#include "rewriters/nest/canonical.h"
+#include "rewriters/nest/renumber.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 constexpr char kVersion = '@';  // "B@3": B as launch 3 left it
@@ -275,4 +276,4 @@ std::vector<Site> sites(const LiftedProgram& program, std::vector<NoSite>* witho
   return all;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -1,4 +1,4 @@
-#include "rewriters/lift/facts.h"
+#include "rewriters/nest/facts.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "candidates/hash.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 constexpr std::array<std::string_view, 14> kCheapOps = {
@@ -163,4 +163,4 @@ std::string structure_of(const LiftedProgram& program) {
   return text.empty() ? "" : content_hash(text);
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -22,7 +22,7 @@
 
 #include "candidates/scalar_type.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 struct Node;
 using Ref = const Node*;
@@ -216,6 +216,9 @@ class Facts {
 /// Every node of the value, itself first, those inside of reductions too, once each.
 void for_each(Ref value, const std::function<void(Ref)>& visit);
 
+/// Every load in a value, once each.
+[[nodiscard]] std::vector<Ref> loads_in(Ref value);
+
 /// The parts of a conjunction.
 [[nodiscard]] std::vector<Ref> conjuncts(Ref condition);
 
@@ -226,4 +229,4 @@ void for_each(Ref value, const std::function<void(Ref)>& visit);
 /// "A[64*i + k] * B[k]", for people and for messages.
 [[nodiscard]] std::string to_string(const Nodes& nodes, Ref value);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

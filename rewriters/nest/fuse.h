@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "rewriters/lift/nest.h"
+#include "rewriters/nest/nest.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// Launches that can be replaced at once, and what they do together.
 struct Site {
@@ -34,4 +34,4 @@ struct NoSite {
 [[nodiscard]] std::vector<Site> sites(const LiftedProgram& program,
                                       std::vector<NoSite>* without = nullptr);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -1,13 +1,14 @@
 // Reductions whose rounds are counted from where each result begins, counted from one place for
 // all: sum over k < n - x of A[k + x] => sum over k < n with k >= x of A[k]. A triangle's loops
 // become those of a product with zeros, which share what they load.
+#include "rewriters/nest/renumber.h"
+
 #include <algorithm>
 #include <map>
 
-#include "rewriters/lift/nests.h"
-#include "rewriters/lift/node_math.h"
+#include "rewriters/affine/integers.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// The new number: offset + round, or offset - round.
@@ -323,4 +324,4 @@ Ref renumbered(Nodes& nodes, Ref value) {
   });
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

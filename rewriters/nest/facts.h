@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "rewriters/lift/nest.h"
+#include "rewriters/nest/nest.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 /// By name; of all launches that lift, at the sizes of the lift:
 ///   nests, unlifted (launches), points (of parallel boxes, in all), operations and special (exp,
@@ -22,4 +22,4 @@ using NestFacts = std::map<std::string, double>;
 /// only: 32 hex digits. Empty: a launch does not lift.
 [[nodiscard]] std::string structure_of(const LiftedProgram& program);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

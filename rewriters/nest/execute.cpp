@@ -5,9 +5,9 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "rewriters/lift/nest.h"
+#include "rewriters/nest/nest.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 struct Stop {
@@ -298,4 +298,4 @@ Result<void> execute(const LiftedProgram& program, Contents& contents,
   return {};
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -4,9 +4,9 @@
 // Legal where sums may be regrouped.
 #include <algorithm>
 
-#include "rewriters/lift/nests.h"
+#include "rewriters/nest/renumber.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 void factors_of(Ref value, std::vector<Ref>& all) {
@@ -72,4 +72,4 @@ Ref distributed(Nodes& nodes, Ref reduction) {
   return inside_out(nodes, opened.symbols, body);
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

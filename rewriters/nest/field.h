@@ -1,14 +1,14 @@
 // Are two values the same function, whatever is loaded? Values are worked out modulo a prime, with
 // random numbers for what is no arithmetic: what agrees there is the same polynomial quotient, but
-// for a chance of 2^-50. Floats count as real numbers. Internal to rewriters/lift.
+// for a chance of 2^-50. Floats count as real numbers. Internal to rewriters.
 #pragma once
 
 #include <cstdint>
 #include <unordered_map>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 class Field {
  public:
@@ -30,4 +30,4 @@ class Field {
   std::unordered_map<Ref, std::uint64_t> known_;
 };
 
-}  // namespace hone::lift
+}  // namespace hone::nest

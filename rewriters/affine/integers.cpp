@@ -4,10 +4,10 @@
 #include <numeric>
 #include <set>
 
-#include "rewriters/lift/node.h"
-#include "rewriters/lift/node_math.h"
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 Ref Nodes::sum(std::int64_t constant, std::vector<Term> terms) {
   std::map<int, Term> by_id;
@@ -277,4 +277,4 @@ std::optional<Range> Nodes::range(Ref a) {
   return result;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <set>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 std::string to_string(const Nodes& nodes, Ref value) {
   const auto text = [&](Ref part) { return to_string(nodes, part); };
@@ -65,4 +65,4 @@ std::string to_string(const Nodes& nodes, Ref value) {
   return fmt::format("{}({})", value->op, args);
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "rewriters/lift/node.h"
-#include "rewriters/lift/node_math.h"
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 Ref Nodes::non_negative(Ref a) {
   if (const auto all = range(a)) {
@@ -181,4 +181,4 @@ Ref under(Nodes& nodes, Ref value, const Facts& facts) {
   });
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

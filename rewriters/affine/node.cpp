@@ -1,6 +1,6 @@
 // Values that simplify as they are made: leaves, operations, and graphs made again with parts
 // replaced.
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <cmath>
 #include <set>
 
-#include "rewriters/lift/node_math.h"
+#include "rewriters/affine/integers.h"
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 std::vector<SymbolId> merged(std::vector<SymbolId> a, const std::vector<SymbolId>& b) {
@@ -151,6 +151,19 @@ Ref peel(Ref value) {
 void for_each(Ref value, const std::function<void(Ref)>& visit) {
   std::set<Ref> seen;
   walk(value, visit, seen);
+}
+
+std::vector<Ref> loads_in(Ref value) {
+  std::vector<Ref> loads;
+  std::set<Ref> seen;
+  const std::function<void(Ref)> visit = [&](Ref node) {
+    if (!node->has_load || !seen.insert(node).second) return;
+    if (node->kind == Node::Kind::kLoad) loads.push_back(node);
+    for (const Ref arg : node->args) visit(arg);
+    for (const Term& term : node->terms) visit(term.atom);
+  };
+  visit(value);
+  return loads;
 }
 
 Ref Nodes::select(Ref condition, Ref then, Ref otherwise) {
@@ -457,4 +470,4 @@ Ref Nodes::substitute(Ref root, const Substitution& values) {
   return visit(root);
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

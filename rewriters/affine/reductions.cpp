@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 Nodes::Opened Nodes::open(Ref reduction) {
   Opened opened;
@@ -120,4 +120,4 @@ Ref Nodes::reduce(std::string_view op, std::vector<SymbolId> symbols, Ref body) 
   return made->is_integer() ? sum(0, {{1, made}}) : made;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

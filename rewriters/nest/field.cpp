@@ -1,8 +1,8 @@
-#include "rewriters/lift/field.h"
+#include "rewriters/nest/field.h"
 
 #include <cmath>
 
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
@@ -89,4 +89,4 @@ std::uint64_t Field::work_out(Ref value) {
   return unknown(value);
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -1,21 +1,22 @@
 // A program as a graph of loop nests: for every point of a box of indices, one element of one
-// buffer gets one value. What lift() makes, generators print as CUDA again.
+// buffer gets one value. What lift() makes (rewriters/lift/lift.h), generators print as CUDA
+// again.
 //
 //   for i in [0, M), j in [0, N):  C[N*i + j] = sum over k in [0, K) of A[K*i + k] * B[N*k + j]
 //
 // is {dims: i, j; buffer: C; element: N*i + j; value: Reduce("+", {k}, A[…] * B[…])}.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "candidates/program.h"
 #include "candidates/result.h"
-#include "rewriters/lift/node.h"
+#include "rewriters/affine/node.h"
 
-namespace hone::lift {
+namespace hone::nest {
 
 struct Nest {
   std::string buffer;
@@ -46,15 +47,6 @@ struct LiftedProgram {
   ConcreteProgram concrete;  ///< buffers and launches at these sizes
 };
 
-/// Errors: kRefused, the program does not parse, or its sizes do not fit. A launch that cannot be
-/// lifted has its reason in it. Launches of kernels for which `skip` is true are not looked into.
-[[nodiscard]] Result<LiftedProgram> lift(
-    const Program& program, const Bindings& sizes,
-    const std::function<bool(std::string_view kernel)>& skip = nullptr);
-
-/// Every load in a value, once each.
-[[nodiscard]] std::vector<Ref> loads_in(Ref value);
-
 /// The buffers' contents after the program, from those before; doubles hold every element.
 /// Floats are rounded to their type after each operation where it is f16, bf16, an 8-bit float or
 /// f32. Errors: kRefused, an element outside its buffer, or more than `most_operations`.
@@ -67,4 +59,4 @@ using Contents = std::map<std::string, std::vector<double>>;
 /// Of one launch that is lifted.
 [[nodiscard]] std::string to_string(const Nodes& nodes, const LiftedLaunch& launch);
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -1,4 +1,4 @@
-#include "rewriters/lift/nests.h"
+#include "rewriters/nest/canonical.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,15 @@
 #include <bit>
 #include <cstdlib>
 #include <set>
+#include <string_view>
 
-namespace hone::lift {
+#include "rewriters/affine/equations.h"
+#include "rewriters/affine/integers.h"
+#include "rewriters/nest/refusal.h"
+#include "rewriters/nest/renumber.h"
+#include "rewriters/nest/unify.h"
+
+namespace hone::nest {
 namespace {
 
 /// All of a store that must change together.
@@ -46,7 +53,9 @@ bool join_two(Nodes& nodes, Scattered& store) {
       }
       if (direct && outer_coefficient != inner_coefficient * size) continue;
       std::string name = nodes.symbol(inner).name;
-      if (name.starts_with("threadIdx.")) name = std::string(1, "xyz"[name.back() - 'x']);
+      constexpr std::string_view kThread = "threadIdx.";
+      // "threadIdx.x", or a digit of it, "threadIdx.x1".
+      if (name.starts_with(kThread)) name = name.substr(kThread.size(), 1);
       const SymbolId whole = nodes.new_symbol(name, size * nodes.extent(outer));
       Scattered joined = store;
       substitute(
@@ -184,7 +193,7 @@ bool take_apart(Nodes& nodes, Scattered& store) {
     std::int64_t before = 1;
     const std::string name = nodes.symbol(symbol).name;
     for (std::size_t i = 0; i <= chain.size(); ++i) {
-      const std::int64_t next = i < chain.size() ? chain[i] : (size + before - 1) / before * before;
+      const std::int64_t next = i < chain.size() ? chain[i] : ceil_divide(size, before) * before;
       const SymbolId digit =
           nodes.new_symbol(fmt::format("{}{}", name, chain.size() - i), next / before);
       sum = nodes.add(sum, nodes.scale(nodes.index(digit), before));
@@ -451,4 +460,4 @@ std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
   return nests;
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest

@@ -1,10 +1,9 @@
-// Many like values as one value of an index.
+#include "rewriters/nest/unify.h"
+
 #include <algorithm>
 #include <map>
 
-#include "rewriters/lift/nests.h"
-
-namespace hone::lift {
+namespace hone::nest {
 namespace {
 
 /// Steps over a graph as if it were a tree: there may be very many, each is little work.
@@ -443,4 +442,4 @@ Ref rerolled(Nodes& nodes, Ref value, Rerolled& known) {
   });
 }
 
-}  // namespace hone::lift
+}  // namespace hone::nest
