@@ -267,7 +267,10 @@ class ProgramPrinter {
       code.line(fmt::format("float {}[{}];", element_names_[static_cast<std::size_t>(e)],
                             one.registers(role.warp_groups * 128)));
     }
-    if (!sums_here_.empty())
+    const bool as_fragments = std::ranges::any_of(elements, [&](int e) {
+      return p_.elements[static_cast<std::size_t>(e)].order == Elements::Order::kFragments;
+    });
+    if (!sums_here_.empty() || as_fragments)
       code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;");
     for (const int s : sums_here_) {
       code.line(fmt::format("float {}[{}] = {{}};", sums_names_[static_cast<std::size_t>(s)],

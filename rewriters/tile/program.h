@@ -209,8 +209,8 @@ struct Program {
   std::vector<Fragments> fragments = {};
   std::vector<Elements> elements = {};
   std::vector<Role> roles;
-  /// Buffers that are read by values of Stores, and then those that are written but through views:
-  /// parameters.
+  /// Buffers that are read by values of Stores and Gathers, and then those that are written but
+  /// through views: parameters.
   struct Parameter {
     std::string buffer;
     ScalarType type = ScalarType::kF32;
@@ -240,9 +240,9 @@ struct Limits {
 /// kRefused, with the operation and the reason:
 ///   shapes and layouts that do not fit a copy or a product; a stage that is read before it is
 ///   full, filled before it is empty, or never released; a ring with no or two producers; sums and
-///   fragments that are touched while products are on their way; rows that have no value yet, or
-///   are folded in part; turns that are not taken and passed alike; more registers than a role
-///   has; more shared memory than a block has.
+///   fragments that are touched while products are on their way; rows or elements that have no
+///   value yet, or are folded in part; turns that are not taken and passed alike; more registers
+///   than a role has; more shared memory than a block has.
 [[nodiscard]] Result<void> verify(const Program& program, const Limits& limits);
 
 /// The kernel and what stands before it, for sm_90a. The program must verify.

@@ -22,6 +22,11 @@ Result<void> Verifier::run() {
     unreleased_.clear();
     read_.clear();
     by_warps_.clear();
+    for_each_operation(role.body, [&](const Operation& operation) {
+      if (const auto* read = std::get_if<ReadFragments>(&operation.is))
+        by_warps_.insert(read->ring);
+      if (const auto* split = std::get_if<SplitTile>(&operation.is)) by_warps_.insert(split->ring);
+    });
     unknown_ = turn_ = false;
     of_group_ = {program_.group};
     check_registers(role);
@@ -94,8 +99,11 @@ void Verifier::check_ring(const Ring& ring) {
 }
 
 void Verifier::check_registers(const Role& role) {
-  std::set<int> sums, fragments;
+  std::set<int> sums, fragments, elements;
   for_each_operation(role.body, [&](const Operation& operation) {
+    if (const auto* gather = std::get_if<Gather>(&operation.is);
+        gather && is_place(gather->elements, program_.elements.size()))
+      elements.insert(gather->elements);
     if (const auto* add = std::get_if<AddRuns>(&operation.is);
         add && is_place(add->sums, program_.sums.size()))
       sums.insert(add->sums);
@@ -109,10 +117,13 @@ void Verifier::check_registers(const Role& role) {
   for (const int at : sums) kept += program_.sums[static_cast<std::size_t>(at)].columns / 2;
   for (const int at : fragments)
     kept += program_.fragments[static_cast<std::size_t>(at)].registers();
+  for (const int at : elements)
+    kept += program_.elements[static_cast<std::size_t>(at)].registers(role.warp_groups * 128);
   // Addresses, rows, and what a loop needs.
-  if (sums.size() > 1 && kept + 32 > registers_of(role))
-    refuse(fmt::format("{} registers of sums and fragments do not fit role '{}', which has {}",
-                       kept, role.name, registers_of(role)));
+  if ((sums.size() > 1 || !elements.empty()) && kept + 32 > registers_of(role))
+    refuse(fmt::format(
+        "{} registers of sums, fragments and elements do not fit role '{}', which has {}", kept,
+        role.name, registers_of(role)));
 }
 
 int Verifier::registers_of(const Role& role) const {
@@ -255,7 +266,6 @@ void Verifier::read_by_warps(int at) {
     refuse(fmt::format("warps read ring '{}' by themselves, which blocks of a cluster share",
                        ring(at).name));
   state(at).multiplied = true;
-  by_warps_.insert(at);
 }
 
 void Verifier::check(const WriteTile& write) {
@@ -265,8 +275,7 @@ void Verifier::check(const WriteTile& write) {
     return refuse(fmt::format("'{}' are written to a stage that is not empty", from.name));
   const SharedTile tile{from.name, ScalarType::kF32,
                         wgmma_operand(from.rows, from.k, true, ScalarType::kF32)};
-  for (const int at : {write.big, write.rest})
-    if (at >= 0 && !fill(write.ring, at, tile)) return;
+  if (fill(write.ring, write.big, tile) && write.rest >= 0) fill(write.ring, write.rest, tile);
 }
 
 bool Verifier::fill(int to_ring, int at, const SharedTile& from) {

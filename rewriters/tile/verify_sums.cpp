@@ -25,11 +25,25 @@ void Verifier::check(const Gather& gather) {
       (to.order == Elements::Order::kFragments ? to.rows != 64 : to.rows * to.k % threads != 0))
     return refuse(fmt::format("{} threads do not divide {} x {} elements of '{}'", threads, to.rows,
                               to.k, to.name));
+  // Conditions hold for what the symbols say, and must for all elements.
+  const auto reaches = [&](nest::Ref first, SymbolId symbol, int count) {
+    const auto range = program_.nodes->range(first);
+    return symbol >= 0 && range && range->low >= 0 &&
+           range->high + count <= program_.nodes->extent(symbol);
+  };
+  if (!reaches(gather.row, gather.row_symbol, to.rows) || !reaches(gather.k, gather.k_symbol, to.k))
+    return refuse(fmt::format("'{}' go on where what they are called does not reach", to.name));
+  std::set<std::string> written;
+  for (const Role& role : program_.roles)
+    for_each_operation(role.body, [&](const Operation& operation) {
+      if (const auto* store = std::get_if<Store>(&operation.is)) written.insert(store->buffer);
+    });
   nest::for_each(gather.value, [&](nest::Ref node) {
     if (node->kind == nest::Node::Kind::kLoad &&
-        std::ranges::none_of(program_.parameters, [&](const Program::Parameter& one) {
-          return one.buffer == node->op && !one.written;
-        }))
+        (written.contains(node->op) ||
+         std::ranges::none_of(program_.parameters, [&](const Program::Parameter& one) {
+           return one.buffer == node->op && !one.written;
+         })))
       refuse(fmt::format("'{}' reads '{}', which is no parameter to read", to.name, node->op));
   });
   gathered_[static_cast<std::size_t>(gather.elements)] = true;

@@ -227,7 +227,7 @@ class BulkBuilder {
     const int groups = s_.bm / 64, all = groups + (split ? 2 : 1);
     const int each = tile::Limits().registers / (128 * all) / 8 * 8;
     if (groups == 1 && !split) return {0, 0};
-    const int first = gathers ? 96 : 24;
+    const int first = gathers ? 80 : 24;
     const int others = first + (split ? kSplitRegisters : 0);
     return {first, std::min(240, (each * all - others) / groups / 8 * 8)};
   }
@@ -454,9 +454,14 @@ class BulkBuilder {
     const Ref row = at(gather.row_symbol), of_k = at(gather.k_symbol);
     nest::Nodes::Substitution places = {{operand.outer, row}, {operand.k, of_k}};
     if (where.batch >= 0) places[c_.batch] = at(where.batch);
-    const Ref there = nodes_.both(
-        nodes_.both(nodes_.less(row, number(size)), nodes_.less(of_k, number(c_.k_size))),
-        nodes_.substitute(operand.mask, places));
+    Ref end = number(c_.k_size);
+    if (where.slice >= 0) {
+      const Ref next = nodes_.add(at(where.slice), number(1));
+      end = nodes_.op("min", ScalarType::kI64, {end, nodes_.scale(next, k_each_)});
+    }
+    const Ref there =
+        nodes_.both(nodes_.both(nodes_.less(row, number(size)), nodes_.less(of_k, end)),
+                    nodes_.substitute(operand.mask, places));
     const Ref value = nodes_.cast(nodes_.substitute(operand.value, places), ScalarType::kF32);
     gather.value = nodes_.select(there, value, nodes_.number(0, ScalarType::kF32));
     return {std::move(gather)};
@@ -576,9 +581,9 @@ class BulkBuilder {
     store.beside = inputs_beside(nodes_, store);
     if (program_.stagings.empty()) return store;
     store.staging = 0;
-    store.view = 2;
+    store.view = static_cast<int>(program_.views.size()) - 1;
     store.to = {store.row, store.column};
-    if (program_.views[2].shape.size() == 3) store.to.insert(store.to.begin(), at(where.batch));
+    if (program_.views.back().shape.size() == 3) store.to.insert(store.to.begin(), at(where.batch));
     return store;
   }
 

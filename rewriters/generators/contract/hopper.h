@@ -1,5 +1,5 @@
-// Products on sm_90a as tile programs: one thread copies tiles in bulk by tensor maps, warp groups
-// multiply them by wgmma, and each block does tile after tile.
+// Products on sm_90a as tile programs: one thread copies tiles in bulk by tensor maps, or threads
+// read their elements; warp groups multiply them by wgmma, and each block does tile after tile.
 #pragma once
 
 #include <string>

@@ -477,8 +477,9 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
       is_hopper_tf32(s.pipe) && of_columns(given) ? transposed(given) : given;
   const Contraction& c = turned;
   const bool bulk = is_bulk(s.pipe);
-  const double rate_a = bulk ? bulk_rate(c, c.a) : 40;  // of one SM, when all do [B/cycle]
-  const double rate_b = bulk ? bulk_rate(c, c.b) : 40;
+  const bool copied = bulk && !is_gathered(s.pipe);
+  const double rate_a = copied ? bulk_rate(c, c.a) : 40;  // of one SM, when all do [B/cycle]
+  const double rate_b = copied ? bulk_rate(c, c.b) : 40;
   constexpr double kWriteRate = 20;  // likewise
   const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm * s.cluster) * s.cluster *
                                            ceil_divide(c.n_size, s.bn) * c.batch_size * s.split_k);
@@ -619,6 +620,7 @@ std::vector<std::vector<std::size_t>> first_guesses(const Contraction& c, const 
   constexpr std::size_t kOfALevel = 8;
   std::map<MathLevel, std::vector<Schedule>> by_level;
   for (const Pipe pipe : pipes_for(c, goal)) {
+    if (is_gathered(pipe) && has_bulk_f32(c)) continue;  // copies take no threads
     auto& level = by_level[math_of(c, pipe)];
     for (const Schedule& s : cheapest(c, goal, pipe, kOfALevel)) level.push_back(s);
   }

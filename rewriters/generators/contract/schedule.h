@@ -32,11 +32,12 @@ enum class Pipe {
 [[nodiscard]] bool is_fma(Pipe pipe);
 /// Whether hopper.h makes its kernels.
 [[nodiscard]] bool is_bulk(Pipe pipe);
-/// Of these, those that multiply f32 as tf32, and those that do it three times.
+/// Of these, those that multiply f32 as tf32.
 [[nodiscard]] bool is_hopper_tf32(Pipe pipe);
-[[nodiscard]] bool is_thrice(Pipe pipe);
 /// Of those, the ones whose operands no copies bring.
 [[nodiscard]] bool is_gathered(Pipe pipe);
+/// Of all pipes, those that make three products of tf32 of one of f32.
+[[nodiscard]] bool is_thrice(Pipe pipe);
 
 struct Schedule {
   Pipe pipe = Pipe::kFma;

@@ -69,7 +69,7 @@ __device__ __forceinline__ void $prefixmultiply(float (&sum)[4], const unsigned 
 
 constexpr const char* kRounded = R"(
 // An f32's bits rounded to tf32: 10 bits of mantissa, ties away from zero. What would become infinite
-// is cut off; infinity and NaN stay what they are.
+// is cut off; infinity stays, and so does NaN as a GPU makes it.
 __device__ __forceinline__ unsigned $prefixrounded(unsigned bits) {
   if (fabsf(__uint_as_float(bits)) < 0x1.ffep127f) bits += 0x1000u;
   return bits & 0xffffe000u;

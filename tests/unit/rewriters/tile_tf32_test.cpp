@@ -296,6 +296,10 @@ TEST(TileTf32, RefusalsOfElements) {
   EXPECT_EQ(gathered([](G& g) { g.the<WriteTile>().elements = -1; }), nothing);
   EXPECT_EQ(gathered([](G& g) { g.p.roles[0].one_thread = true; }),
             "'next_of_b' are in the registers of one thread alone");
+  EXPECT_EQ(gathered([](G& g) { g.the<Gather>().k = g.number(1); }),
+            "'next_of_b' go on where what they are called does not reach");
+  EXPECT_EQ(gathered([](G& g) { g.p.roles[0].registers = 24, g.p.roles[1].registers = 200; }),
+            "16 registers of sums, fragments and elements do not fit role 'gather', which has 24");
   EXPECT_EQ(gathered([](G& g) { g.p.elements[1].rows = 20; }),
             "128 threads do not divide 20 x 32 elements of 'next_of_b'");
   EXPECT_EQ(gathered([](G& g) { g.p.parameters.erase(g.p.parameters.begin()); }),
@@ -311,7 +315,9 @@ TEST(TileTf32, RefusalsOfElements) {
             "'next_of_b' are not in the order of a tile");
   EXPECT_EQ(gathered([](G& g) { g.p.roles[0].body.erase(g.p.roles[0].body.begin() + 1); }),
             "'next_of_b' are written to a stage that is not empty");
-  EXPECT_EQ(gathered([](G& g) { g.the<WriteTile>().big = 1; }), "a split of what is not there");
+  for (const int big : {-1, 1})
+    EXPECT_EQ(gathered([&](G& g) { g.the<WriteTile>().big = big; }),
+              "a split of what is not there");
   EXPECT_EQ(gathered([](G& g) { g.the<RoundElements>().fragments = 1; }),
             "fragments of what is not there");
 }
