@@ -10,6 +10,7 @@
 
 #include "rewriters/affine/equations.h"
 #include "rewriters/affine/integers.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/nest/refusal.h"
 #include "rewriters/nest/renumber.h"
 #include "rewriters/nest/unify.h"
@@ -41,17 +42,11 @@ bool join_two(Nodes& nodes, Scattered& store) {
       if (inner == outer || !uses(store, inner) || !uses(store, outer)) continue;
       const std::int64_t size = nodes.extent(inner);
       // Quick: where both are in the element, it must be as one.
-      std::int64_t inner_coefficient = 0, outer_coefficient = 0;
-      bool direct = true;
-      for (const Term& term : store.element->terms) {
-        if (term.atom->kind == Node::Kind::kIndex) {
-          if (term.atom->symbol == inner) inner_coefficient = term.coefficient;
-          if (term.atom->symbol == outer) outer_coefficient = term.coefficient;
-        } else if (term.atom->uses(inner) || term.atom->uses(outer)) {
-          direct = false;
-        }
-      }
-      if (direct && outer_coefficient != inner_coefficient * size) continue;
+      const Strides strides = strides_in(store.element, {inner, outer});
+      const bool direct = std::ranges::none_of(strides.others, [&](const Term& term) {
+        return term.atom->uses(inner) || term.atom->uses(outer);
+      });
+      if (direct && strides.of[1] != strides.of[0] * size) continue;
       std::string name = nodes.symbol(inner).name;
       constexpr std::string_view kThread = "threadIdx.";
       // "threadIdx.x", or a digit of it, "threadIdx.x1".

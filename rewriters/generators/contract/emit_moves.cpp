@@ -68,7 +68,7 @@ Emitter::Paths Emitter::paths(bool is_a, const std::string& used) const {
   const auto outer_stride = loads ? plain_stride(element, operand.outer) : std::nullopt;
   const auto k_stride = loads ? plain_stride(element, operand.k) : std::nullopt;
   const int step = threads / along;  // between this thread's pieces, across
-  const int rounds = (pieces + threads - 1) / threads;
+  const int rounds = static_cast<int>(nest::ceil_divide(pieces, threads));
   const bool regular = threads % along == 0 && (pieces % threads == 0 || rounds == 1) &&
                        (rounds == 1 || !tile.swizzled || step % 8 == 0);
 
@@ -234,7 +234,7 @@ Emitter::Move Emitter::move(bool is_a) const {
       {"letter", letter},
       {"capital", is_a ? "A" : "B"},
       {"type", type_name(tile.type)},
-      {"rounds", std::to_string((tile.pieces() + s.threads() - 1) / s.threads())},
+      {"rounds", std::to_string(nest::ceil_divide(tile.pieces(), s.threads()))},
       {"piece", std::to_string(piece)},
       {"inside", inside},
       {"bytes", std::to_string(piece * static_cast<int>(size_of(tile.type)))},

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "rewriters/affine/integers.h"
+#include "rewriters/affine/strides.h"
 #include "rewriters/generators/contract/emit.h"
 #include "rewriters/generators/products.h"
 #include "rewriters/generators/tile_kernel.h"
@@ -16,41 +17,33 @@ namespace {
 
 using nest::Node;
 using nest::Nodes;
-using nest::Term;
 
-/// Of an operand: how far its neighbours are along batch, rows and k [elements].
+/// How far neighbours are along batch, rows or columns, and another index [elements].
 struct Strides {
-  std::int64_t batch = 0, outer = 0, k = 0;
+  std::int64_t batch = 0, outer = 0, other = 0;
 };
 
-/// Empty: the operand is no plain load from the buffer's first element on.
+/// Of an element from the buffer's first one on; empty: it is made in other ways, too.
+std::optional<Strides> strides_of(Ref element, SymbolId batch, SymbolId outer, SymbolId other) {
+  if (element->kind != Node::Kind::kSum || element->constant != 0) return std::nullopt;
+  const nest::Strides strides = nest::strides_in(element, {batch, outer, other});
+  if (!strides.others.empty() || std::ranges::min(strides.of) < 0) return std::nullopt;
+  return Strides{strides.of[0], strides.of[1], strides.of[2]};
+}
+
+/// Of an operand, the other index being k; empty: it is no plain load.
 std::optional<Strides> strides_of(const Contraction& c, const Operand& operand) {
   const Ref value = operand.value;
   if (value->kind != Node::Kind::kLoad || value->type != operand.type) return std::nullopt;
   if (!operand.mask->is_constant() || operand.mask->constant == 0) return std::nullopt;
-  const Ref element = value->args[0];
-  if (element->kind != Node::Kind::kSum || element->constant != 0) return std::nullopt;
-  Strides strides;
-  for (const Term& term : element->terms) {
-    if (term.atom->kind != Node::Kind::kIndex || term.coefficient < 0) return std::nullopt;
-    if (term.atom->symbol == c.batch) {
-      strides.batch = term.coefficient;
-    } else if (term.atom->symbol == operand.outer) {
-      strides.outer = term.coefficient;
-    } else if (term.atom->symbol == operand.k) {
-      strides.k = term.coefficient;
-    } else {
-      return std::nullopt;
-    }
-  }
-  return strides;
+  return strides_of(value->args[0], c.batch, operand.outer, operand.k);
 }
 
 /// The operand for bulk copies of `rows` x a line of k; empty: it cannot be.
 std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, int rows) {
   const auto strides = strides_of(c, operand);
   if (!strides) return std::nullopt;
-  const bool along_k = strides->k == 1;
+  const bool along_k = strides->other == 1;
   if (!along_k && (strides->outer != 1 || is_fp8(operand.type))) return std::nullopt;
   const std::int64_t tile_k = tile::line_of(operand.type);  // and of rows, where they are lines
   const bool is_a = operand.outer == c.m;
@@ -60,7 +53,7 @@ std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, 
                   .swizzle = 128};
   const std::int64_t outer_size = is_a ? c.m_size : c.n_size;
   view.shape = along_k ? std::vector{outer_size, c.k_size} : std::vector{c.k_size, outer_size};
-  view.strides = {along_k ? strides->outer : strides->k};
+  view.strides = {along_k ? strides->outer : strides->other};
   view.box = along_k ? std::vector{std::int64_t{rows}, tile_k} : std::vector{tile_k, tile_k};
   if (strides->batch != 0) {
     view.shape.insert(view.shape.begin(), c.batch_size);
@@ -99,29 +92,21 @@ Ref added_to_output(const Contraction& c) {
 /// Outputs as bulk copies write them or, f32, add to them, in boxes of 64 rows; empty: not so.
 std::optional<tile::View> output_view(const Contraction& c) {
   const nest::Nest& nest = *c.nest;
-  const Ref element = c.element;
   if ((size_of(nest.type) != 2 && added_to_output(c) == nullptr) || c.contiguous_n < 2 ||
-      !c.guard->is_constant() || c.guard->constant == 0 || element->kind != Node::Kind::kSum ||
-      element->constant != 0)
+      !c.guard->is_constant() || c.guard->constant == 0)
     return std::nullopt;
-  std::int64_t batch = 0, m = 0, n = 0;
-  for (const Term& term : element->terms) {
-    if (term.atom->kind != Node::Kind::kIndex || term.coefficient < 0) return std::nullopt;
-    std::int64_t& stride = term.atom->symbol == c.batch ? batch : term.atom->symbol == c.m ? m : n;
-    if (&stride == &n && term.atom->symbol != c.n) return std::nullopt;
-    stride = term.coefficient;
-  }
-  if (n != 1 || c.m_size < 2) return std::nullopt;
+  const auto strides = strides_of(c.element, c.batch, c.m, c.n);
+  if (!strides || strides->other != 1 || c.m_size < 2) return std::nullopt;
   tile::View view{.name = "map_c",
                   .buffer = nest.buffer,
                   .type = nest.type,
                   .shape = {c.m_size, c.n_size},
-                  .strides = {m},
+                  .strides = {strides->outer},
                   .box = {64, tile::staged_columns(nest.type)},
                   .swizzle = 128};
   if (c.batch_size > 1) {
     view.shape.insert(view.shape.begin(), c.batch_size);
-    view.strides.insert(view.strides.begin(), batch);
+    view.strides.insert(view.strides.begin(), strides->batch);
     view.box.insert(view.box.begin(), 1);
   }
   const ConcreteTensorMap map{0, view.shape, view.strides, view.box, view.swizzle};
@@ -184,7 +169,7 @@ class BulkBuilder {
     const auto tile_of = [&](const char* name, const Operand& operand, int rows) {
       return tile::SharedTile{
           name, operand.type,
-          tile::wgmma_operand(rows, tile_k_, strides_of(c_, operand)->k == 1, operand.type)};
+          tile::wgmma_operand(rows, tile_k_, strides_of(c_, operand)->other == 1, operand.type)};
     };
     if (!is_gathered(s_.pipe)) {
       program_.views = {*view_of(c_, c_.a, s_.bm), *view_of(c_, c_.b, s_.bn / s_.cluster)};
@@ -246,7 +231,7 @@ class BulkBuilder {
   }
   /// wgmma reads B's upper bits where a copy has brought it.
   [[nodiscard]] bool reads_b_itself() const {
-    return !is_gathered(s_.pipe) && strides_of(c_, c_.b)->k == 1;
+    return !is_gathered(s_.pipe) && strides_of(c_, c_.b)->other == 1;
   }
   [[nodiscard]] bool is_turned() const { return c_.m != given_.m; }
 
@@ -654,7 +639,7 @@ std::int64_t tf32_bytes(const Contraction& c, const Schedule& s) {
   if (is_gathered(s.pipe))
     return s.stages * (std::int64_t{128} * s.bn * (is_thrice(s.pipe) ? 2 : 1) + 16);
   const bool turned = of_columns(c);
-  const bool along_k = strides_of(c, turned ? c.a : c.b)->k == 1;
+  const bool along_k = strides_of(c, turned ? c.a : c.b)->other == 1;
   const int tiles = s.pipe == Pipe::kBulkTf32x3 && !along_k ? 2 : 1;
   const std::int64_t line = 128;  // [B] of k
   return line * (s.stages * (s.bm + s.bn) + std::int64_t{kMadeStages} * tiles * s.bn) +
