@@ -318,7 +318,7 @@ class Pages(unittest.TestCase):
         self.unfold()
         self.submit(TOKEN, "2", self.js("return document.querySelector('#example pre code').textContent"))
         wait_for(lambda: "/jobs/" in self.browser.current_url, 20, "the job's page")
-        wait_for(lambda: "done" in self.live(), 60, "its end")
+        wait_for(lambda: "done" in self.live(), 300, "its end")
         self.assertIn("2 evaluations", self.live())
 
     def test_a_module_is_refused_with_what_to_do_instead(self):
@@ -391,7 +391,7 @@ class Pages(unittest.TestCase):
         self.tab_to("form.submit button").send_keys(Keys.ENTER)
         wait_for(lambda: "/jobs/" in self.browser.current_url, 20, "the job's page")
         self.assertEqual(self.one("form[data-token] input[name=token]").get_attribute("value"), TOKEN)
-        wait_for(lambda: "done" in self.live(), 90, "its end")
+        wait_for(lambda: "done" in self.live(), 300, "its end")
         self.browser.refresh()
         self.assertFalse(self.all("form[action$='/cancel']"))
         self.tab_to("#live a[href^='/candidates/']").send_keys(Keys.ENTER)
