@@ -36,8 +36,8 @@ namespace hone::tile {
 [[nodiscard]] std::string read_mistake(const SharedTile& tile, const Fragments& to);
 [[nodiscard]] std::string split_mistake(const SharedTile& tile, const SharedTile& to, int threads);
 
-/// Why wgmma cannot multiply these; empty: it can. Of f32 it multiplies the upper 19 bits, as tf32:
-/// NVIDIA says that the others are not read, and not that nothing is rounded; here it is taken so.
+/// Why wgmma cannot multiply these; empty: it can. Of f32 it multiplies the upper 19 bits, as tf32;
+/// that it cuts off the others and does not round is assumed, and not yet seen on a GPU.
 [[nodiscard]] std::string product_mistake(const SharedTile& a, const SharedTile& b, int columns);
 [[nodiscard]] std::string product_mistake(const Fragments& a, const SharedTile& b, int columns);
 

@@ -89,6 +89,8 @@ class Verifier {
   bool fill(int to_ring, int at, const SharedTile& from);
 
   void check(const ReadFragments& read);
+  /// Fragments, and `rest` unless it is -1, are what tf32 makes of such a tile.
+  bool fill_fragments(const SharedTile& tile, int fragments, int rest);
   /// Nobody multiplies these fragments, which are about to be written.
   void check_unread(int fragments);
   /// 64 rows from `row` on are in the tile, whatever the warp group.

@@ -65,41 +65,41 @@ bool Verifier::has_elements(int at, bool for_fragments) {
 
 void Verifier::check(const RoundElements& round) {
   if (!has_elements(round.elements, true)) return;
-  if (!is_place(round.fragments, program_.fragments.size()) ||
-      (round.rest >= 0 && !is_place(round.rest, program_.fragments.size())) ||
-      round.rest == round.fragments)
-    return refuse("fragments of what is not there");
   const Elements& from = program_.elements[static_cast<std::size_t>(round.elements)];
   const SharedTile tile{from.name, ScalarType::kF32,
                         wgmma_operand(from.rows, from.k, true, ScalarType::kF32)};
-  for (const int at : {round.fragments, round.rest}) {
-    if (at < 0) continue;
-    const Fragments& to = program_.fragments[static_cast<std::size_t>(at)];
-    if (const std::string why = read_mistake(tile, to); !why.empty()) return refuse(why);
-    check_unread(at);
-    rounded_[static_cast<std::size_t>(at)] = true;
-  }
+  fill_fragments(tile, round.fragments, round.rest);
 }
 
 void Verifier::check(const ReadFragments& read) {
   if (!is_place(read.ring, program_.rings.size()) ||
-      !is_place(read.tile, ring(read.ring).tiles.size()) ||
-      !is_place(read.fragments, program_.fragments.size()) ||
-      (read.rest >= 0 && !is_place(read.rest, program_.fragments.size())) ||
-      read.rest == read.fragments)
+      !is_place(read.tile, ring(read.ring).tiles.size()))
     return refuse("fragments of what is not there");
   const SharedTile& tile = ring(read.ring).tiles[static_cast<std::size_t>(read.tile)];
   if (!state(read.ring).full)
     return refuse(fmt::format("'{}' is read before it is full", tile.name));
-  for (const int at : {read.fragments, read.rest}) {
+  if (!fill_fragments(tile, read.fragments, read.rest)) return;
+  check_rows(read.row, tile);
+  read_by_warps(read.ring);
+}
+
+bool Verifier::fill_fragments(const SharedTile& tile, int fragments, int rest) {
+  if (!is_place(fragments, program_.fragments.size()) ||
+      (rest >= 0 && !is_place(rest, program_.fragments.size())) || rest == fragments) {
+    refuse("fragments of what is not there");
+    return false;
+  }
+  for (const int at : {fragments, rest}) {
     if (at < 0) continue;
     const Fragments& to = program_.fragments[static_cast<std::size_t>(at)];
-    if (const std::string why = read_mistake(tile, to); !why.empty()) return refuse(why);
+    if (const std::string why = read_mistake(tile, to); !why.empty()) {
+      refuse(why);
+      return false;
+    }
     check_unread(at);
     rounded_[static_cast<std::size_t>(at)] = true;
   }
-  check_rows(read.row, tile);
-  read_by_warps(read.ring);
+  return true;
 }
 
 void Verifier::check_unread(int fragments) {
