@@ -111,7 +111,8 @@ std::vector<std::int64_t> decode_extents(const JsonCursor& cursor) {
 
 ConcreteTensorMap decode_tensor_map(const JsonCursor& cursor, int buffer) {
   ConcreteTensorMap map;
-  if (!cursor.expect_keys({"tensor_map", "shape", "strides", "box", "swizzle"})) return map;
+  if (!cursor.expect_keys({"tensor_map", "shape", "strides", "box", "swizzle", "as_tf32"}))
+    return map;
   map.buffer = buffer;
   map.shape = decode_extents(cursor.at("shape"));
   map.strides = decode_extents(cursor.at("strides"));
@@ -119,9 +120,7 @@ ConcreteTensorMap decode_tensor_map(const JsonCursor& cursor, int buffer) {
   const JsonCursor swizzle = cursor.at("swizzle");
   map.swizzle = static_cast<int>(swizzle.integer_in(0, 128));
   if (!is_swizzle(map.swizzle)) swizzle.fail("must be 0, 32, 64 or 128");
-  if (map.shape.empty() || map.box.size() != map.shape.size() ||
-      map.strides.size() + 1 != map.shape.size())
-    cursor.fail("must have as many extents as a box, and one stride less");
+  if (const auto as_tf32 = cursor.find("as_tf32")) map.as_tf32 = as_tf32->boolean();
   return map;
 }
 
@@ -146,7 +145,7 @@ ConcreteLaunch decode_launch(const JsonCursor& cursor, const std::vector<Concret
       ConcreteTensorMap map = decode_tensor_map(argument, index_in(*mapped));
       if (!cursor.ok()) break;
       const ConcreteBuffer& buffer = buffers[static_cast<std::size_t>(map.buffer)];
-      std::string mistake = mistake_in(spec_of(map, buffer.type, 0));
+      std::string mistake = mistake_in(map, buffer.type);
       if (mistake.empty() && elements_reached(map) > buffer.elements())
         mistake = "it reaches beyond its buffer";
       if (!mistake.empty()) argument.fail(mistake);
@@ -198,11 +197,13 @@ void to_json(nlohmann::json& json, const ConcreteProgram& program) {
       } else if (const auto* integer = std::get_if<std::int64_t>(&argument)) {
         args.push_back(*integer);
       } else if (const auto* map = std::get_if<ConcreteTensorMap>(&argument)) {
-        args.push_back({{"tensor_map", map->buffer},
-                        {"shape", map->shape},
-                        {"strides", map->strides},
-                        {"box", map->box},
-                        {"swizzle", map->swizzle}});
+        nlohmann::json item{{"tensor_map", map->buffer},
+                            {"shape", map->shape},
+                            {"strides", map->strides},
+                            {"box", map->box},
+                            {"swizzle", map->swizzle}};
+        if (map->as_tf32) item["as_tf32"] = true;
+        args.push_back(std::move(item));
       } else {
         args.push_back(std::get<double>(argument));
       }

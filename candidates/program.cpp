@@ -109,8 +109,8 @@ std::expected<ConcreteTensorMap, JsonError> instantiate_tensor_map(const TensorM
   if (!strides) return std::unexpected(strides.error());
   auto box = instantiate_extents(map.box, bindings, path + ".box");
   if (!box) return std::unexpected(box.error());
-  ConcreteTensorMap concrete{buffer_index, std::move(*shape), std::move(*strides), std::move(*box),
-                             map.swizzle};
+  ConcreteTensorMap concrete{buffer_index,    std::move(*shape), std::move(*strides),
+                             std::move(*box), map.swizzle,       map.as_tf32};
   const std::size_t rank = concrete.shape.size();
   if (rank > 5)
     return error_at(path, fmt::format("has {} dimensions; a tensor map has 1 to 5", rank));
@@ -123,7 +123,7 @@ std::expected<ConcreteTensorMap, JsonError> instantiate_tensor_map(const TensorM
     return error_at(path + ".box", fmt::format("has {} entries; the tensor map has {} dimensions",
                                                concrete.box.size(), rank));
   }
-  if (const std::string mistake = mistake_in(spec_of(concrete, buffer.type, 0)); !mistake.empty())
+  if (const std::string mistake = mistake_in(concrete, buffer.type); !mistake.empty())
     return error_at(path, "no tensor map can have this: " + mistake);
   if (const std::int64_t reached = elements_reached(concrete); reached > buffer.elements()) {
     return error_at(path, fmt::format("reaches element {}; buffer '{}' has {} elements",

@@ -36,6 +36,7 @@ struct TensorMap {
   std::vector<Expr> strides;  ///< empty: dense
   std::vector<Expr> box;
   int swizzle = 0;  // [B]
+  bool as_tf32 = false;
 
   bool operator==(const TensorMap&) const = default;
 };

@@ -43,7 +43,8 @@ std::vector<Expr> decode_exprs(const JsonCursor& cursor, std::size_t most, const
 Argument decode_tensor_map(const JsonCursor& cursor, const std::vector<Buffer>& buffers,
                            const NameScope* scope) {
   Argument argument{.kind = Argument::Kind::kTensorMap, .buffer = {}};
-  if (!cursor.expect_keys({"tensor_map", "shape", "strides", "box", "swizzle"})) return argument;
+  if (!cursor.expect_keys({"tensor_map", "shape", "strides", "box", "swizzle", "as_tf32"}))
+    return argument;
   const JsonCursor name = cursor.at("tensor_map");
   argument.buffer = name.string();
   std::vector<std::string> names;
@@ -64,6 +65,7 @@ Argument decode_tensor_map(const JsonCursor& cursor, const std::vector<Buffer>& 
       swizzle->fail(fmt::format("is {}; must be 0, 32, 64 or 128 bytes", bytes));
     map.swizzle = static_cast<int>(bytes);
   }
+  if (const auto as_tf32 = cursor.find("as_tf32")) map.as_tf32 = as_tf32->boolean();
   return argument;
 }
 
@@ -312,6 +314,7 @@ nlohmann::json argument_to_json(const Argument& argument) {
   if (!map.shape.empty()) json["shape"] = exprs_to_json(map.shape);
   if (!map.strides.empty()) json["strides"] = exprs_to_json(map.strides);
   if (map.swizzle != 0) json["swizzle"] = map.swizzle;
+  if (map.as_tf32) json["as_tf32"] = true;
   return json;
 }
 

@@ -11,16 +11,17 @@ namespace {
 
 bool is_floating(TensorMapSpec::Type type) {
   using Type = TensorMapSpec::Type;
-  return type == Type::kF16 || type == Type::kBF16 || type == Type::kF32 || type == Type::kF64;
+  return type == Type::kF16 || type == Type::kBF16 || type == Type::kF32 || type == Type::kTf32 ||
+         type == Type::kF64;
 }
 
 }  // namespace
 
-TensorMapSpec::Type spec_type(ScalarType type) {
+TensorMapSpec::Type spec_type(ScalarType type, bool as_tf32) {
   using Type = TensorMapSpec::Type;
   switch (type) {
     case ScalarType::kF32:
-      return Type::kF32;
+      return as_tf32 ? Type::kTf32 : Type::kF32;
     case ScalarType::kF64:
       return Type::kF64;
     case ScalarType::kF16:
@@ -72,6 +73,7 @@ int element_bytes(TensorMapSpec::Type type) {
     case Type::kU32:
     case Type::kS32:
     case Type::kF32:
+    case Type::kTf32:
       return 4;
     case Type::kU64:
     case Type::kS64:
@@ -114,7 +116,7 @@ std::string mistake_in(const TensorMapSpec& spec) {
 
 TensorMapSpec spec_of(const ConcreteTensorMap& map, ScalarType type, std::uint64_t address) {
   TensorMapSpec spec;
-  spec.type = spec_type(type);
+  spec.type = spec_type(type, map.as_tf32);
   spec.rank = static_cast<int>(map.shape.size());
   spec.address = address;
   spec.swizzle = spec_swizzle(map.swizzle);
@@ -126,6 +128,16 @@ TensorMapSpec spec_of(const ConcreteTensorMap& map, ScalarType type, std::uint64
     if (i > 0) spec.strides[i - 1] = static_cast<std::uint64_t>(map.strides[from]) * size_of(type);
   }
   return spec;
+}
+
+std::string mistake_in(const ConcreteTensorMap& map, ScalarType type) {
+  const std::size_t rank = map.shape.size();
+  if (rank < 1 || rank > 5) return fmt::format("{} dimensions (1 to 5)", rank);
+  if (map.box.size() != rank || map.strides.size() + 1 != rank)
+    return "a box, a shape and strides of different ranks";
+  if (map.as_tf32 && type != ScalarType::kF32)
+    return fmt::format("elements of {} rounded to tf32, as only those of f32 are", to_string(type));
+  return mistake_in(spec_of(map, type, 0));
 }
 
 std::int64_t elements_reached(const ConcreteTensorMap& map) {

@@ -20,7 +20,8 @@ inline constexpr int kTensorMapAlignment = 64;
 /// What cuTensorMapEncodeTiled is told; dimension 0 is the one whose elements are neighbours.
 struct TensorMapSpec {
   // In the order of CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapFloatOOBfill.
-  enum class Type { kU8, kU16, kU32, kS32, kU64, kS64, kF16, kF32, kF64, kBF16 };
+  // Of kTf32 are f32 that a copy to shared memory rounds.
+  enum class Type { kU8, kU16, kU32, kS32, kU64, kS64, kF16, kF32, kF64, kBF16, kTf32 = 11 };
   enum class Swizzle { kNone, k32B, k64B, k128B };
   enum class Fill { kZero, kNan };  ///< of what lies beyond the tensor
   Type type = Type::kF32;
@@ -34,8 +35,8 @@ struct TensorMapSpec {
   Fill fill = Fill::kZero;
 };
 
-/// As which a buffer of this type is copied: its bits stay.
-[[nodiscard]] TensorMapSpec::Type spec_type(ScalarType type);
+/// As which a buffer of this type is copied: its bits stay, unless it is f32 that is rounded.
+[[nodiscard]] TensorMapSpec::Type spec_type(ScalarType type, bool as_tf32);
 [[nodiscard]] TensorMapSpec::Swizzle spec_swizzle(int bytes);  ///< of 0, 32, 64, 128
 [[nodiscard]] int element_bytes(TensorMapSpec::Type type);
 
@@ -50,6 +51,9 @@ struct ConcreteTensorMap {
       strides;                    ///< of all dimensions but the innermost, which is 1 [elements]
   std::vector<std::int64_t> box;  ///< what one copy moves, of as many dimensions [elements]
   int swizzle = 0;                ///< 0 (none), 32, 64 or 128 [B]
+  /// Of a buffer of f32: copies to shared memory round to the nearest tf32 and clear the other
+  /// bits. What copies to global memory write is not known.
+  bool as_tf32 = false;
 
   bool operator==(const ConcreteTensorMap&) const = default;
 };
@@ -58,6 +62,10 @@ struct ConcreteTensorMap {
 /// beyond the tensor.
 [[nodiscard]] TensorMapSpec spec_of(const ConcreteTensorMap& map, ScalarType type,
                                     std::uint64_t address);
+
+/// Why no copy can go through the map of a buffer of this type: its lists do not belong together,
+/// or the driver would refuse it. Empty: nothing.
+[[nodiscard]] std::string mistake_in(const ConcreteTensorMap& map, ScalarType type);
 
 /// The elements from the buffer's first to the map's last; the largest number where there are more.
 [[nodiscard]] std::int64_t elements_reached(const ConcreteTensorMap& map);

@@ -115,12 +115,40 @@ std::string launch_functions(const Part& part) {
   return text;
 }
 
+/// Of CU_TENSOR_MAP_DATA_TYPE_…
+std::string_view type_text(TensorMapSpec::Type type) {
+  using Type = TensorMapSpec::Type;
+  switch (type) {
+    case Type::kU8:
+      return "UINT8";
+    case Type::kU16:
+      return "UINT16";
+    case Type::kU32:
+      return "UINT32";
+    case Type::kS32:
+      return "INT32";
+    case Type::kU64:
+      return "UINT64";
+    case Type::kS64:
+      return "INT64";
+    case Type::kF16:
+      return "FLOAT16";
+    case Type::kF32:
+      return "FLOAT32";
+    case Type::kF64:
+      return "FLOAT64";
+    case Type::kBF16:
+      return "BFLOAT16";
+    case Type::kTf32:
+      return "TFLOAT32";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string tensor_map_text(const std::string& name, const std::string& address, ScalarType type,
-                            int swizzle, const std::vector<std::string>& shape,
-                            const std::vector<std::string>& strides,
-                            const std::vector<std::string>& box) {
+                            const TensorMapText& map) {
   const auto list = [](const std::vector<std::string>& values, const char* to,
                        const std::string& factor) {
     std::vector<std::string> reversed;
@@ -128,19 +156,16 @@ std::string tensor_map_text(const std::string& name, const std::string& address,
       reversed.push_back(fmt::format("static_cast<{}>({}{})", to, values[i], factor));
     return fmt::format("{{{}}}", fmt::join(reversed, ", "));
   };
-  // In the order of TensorMapSpec::Type.
-  constexpr std::string_view kTypes[] = {"UINT8", "UINT16",  "UINT32",  "INT32",   "UINT64",
-                                         "INT64", "FLOAT16", "FLOAT32", "FLOAT64", "BFLOAT16"};
   return fmt::format(
       "  hone_tensor_map {0};\n"
       "  if (cudaError_t hone_error = {0}.encode({1}, CU_TENSOR_MAP_DATA_TYPE_{2}, "
       "CU_TENSOR_MAP_SWIZZLE_{3}, "
       "{{{4}, {5}, {6}, {7}}})) return hone_error;\n",
-      name, address, kTypes[static_cast<std::size_t>(spec_type(type))],
-      swizzle == 0 ? "NONE" : fmt::format("{}B", swizzle), shape.size(),
-      list(shape, "cuuint64_t", ""),
-      list(strides, "cuuint64_t", fmt::format(" * {}", size_of(type))),
-      list(box, "cuuint32_t", ""));
+      name, address, type_text(spec_type(type, map.as_tf32)),
+      map.swizzle == 0 ? "NONE" : fmt::format("{}B", map.swizzle), map.shape.size(),
+      list(map.shape, "cuuint64_t", ""),
+      list(map.strides, "cuuint64_t", fmt::format(" * {}", size_of(type))),
+      list(map.box, "cuuint32_t", ""));
 }
 
 CppWriter::CppWriter(const Plan& plan) : plan_(plan) {
@@ -314,8 +339,9 @@ Result<std::string> CppWriter::run_candidate(const Part& part) const {
       if (const auto* map = std::get_if<ConcreteTensorMap>(&argument)) {
         const ConcreteBuffer& buffer = part.concrete.buffers[static_cast<std::size_t>(map->buffer)];
         const std::string name = fmt::format("hone_map_{}", maps++);
-        text += tensor_map_text(name, pointers.at(buffer.name), buffer.type, map->swizzle,
-                                literals(map->shape), literals(map->strides), literals(map->box));
+        text += tensor_map_text(name, pointers.at(buffer.name), buffer.type,
+                                {literals(map->shape), literals(map->strides), literals(map->box),
+                                 map->swizzle, map->as_tf32});
         arguments += ", " + name;
       } else if (const auto* buffer = std::get_if<BufferIndex>(&argument)) {
         const auto index = static_cast<std::size_t>(buffer->index);
@@ -420,8 +446,8 @@ Result<std::string> CppWriter::run_reference() const {
                               elements(buffer));
         for (const std::string& extent : box)
           before += fmt::format("  hone_n.within({}, 1, 256);\n", extent);
-        allocate += tensor_map_text(name, pointers.at(argument.buffer), buffer.type, map.swizzle,
-                                    shape, strides, box);
+        allocate += tensor_map_text(name, pointers.at(argument.buffer), buffer.type,
+                                    {shape, strides, box, map.swizzle, map.as_tf32});
         arguments += ", " + name;
       } else {
         before +=

@@ -10,13 +10,17 @@
 
 namespace hone::exporting {
 
+/// A tensor map whose extents are C++ expressions, outermost first, strides in elements.
+struct TensorMapText {
+  std::vector<std::string> shape, strides, box;
+  int swizzle = 0;  // [B]
+  bool as_tf32 = false;
+};
+
 /// Declares and encodes a hone_tensor_map `name` (kCppTensorMaps), in a function that returns an
-/// error or an int; the extents are C++ expressions, outermost first, strides in elements.
+/// error or an int, for a buffer of this type at this address.
 [[nodiscard]] std::string tensor_map_text(const std::string& name, const std::string& address,
-                                          ScalarType type, int swizzle,
-                                          const std::vector<std::string>& shape,
-                                          const std::vector<std::string>& strides,
-                                          const std::vector<std::string>& box);
+                                          ScalarType type, const TensorMapText& map);
 
 class CppWriter {
  public:

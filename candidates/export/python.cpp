@@ -219,11 +219,11 @@ Result<std::string> PythonWriter::program(const Part& part, bool arch_features) 
           for (const Expr& expr : std::views::reverse(exprs)) texts.push_back(spell(expr) + factor);
           return python_tuple(texts);
         };
-        arguments.push_back(
-            fmt::format("_TensorMap({}, {}, {}, {}, {}, {})", numbers_of.at(argument.buffer),
-                        static_cast<int>(spec_type(buffer.type)), reversed(map.shape, ""),
-                        reversed(map.strides, fmt::format(" * {}", size_of(buffer.type))),
-                        reversed(map.box, ""), static_cast<int>(spec_swizzle(map.swizzle))));
+        arguments.push_back(fmt::format(
+            "_TensorMap({}, {}, {}, {}, {}, {})", numbers_of.at(argument.buffer),
+            static_cast<int>(spec_type(buffer.type, map.as_tf32)), reversed(map.shape, ""),
+            reversed(map.strides, fmt::format(" * {}", size_of(buffer.type))),
+            reversed(map.box, ""), static_cast<int>(spec_swizzle(map.swizzle))));
       } else {
         arguments.push_back(fixed ? python_integer(std::get<std::int64_t>(concrete.args[a]))
                                   : spell(argument.expr));

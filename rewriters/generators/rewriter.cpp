@@ -346,7 +346,7 @@ class GeneratorRewriter final : public Rewriter {
         return exprs;
       };
       argument.tensor_map = {constants(one.map.shape), constants(one.map.strides),
-                             constants(one.map.box), one.map.swizzle};
+                             constants(one.map.box), one.map.swizzle, one.map.as_tf32};
       launch.args.push_back(std::move(argument));
     }
     for (const std::string& name : generated.args) {

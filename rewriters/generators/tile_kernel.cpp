@@ -21,8 +21,7 @@ Result<Generated> kernel_of(const tile::Program& program, const Goal& goal) {
                          .block = {program.threads()},
                          .shared_bytes = program.shared_bytes()};
   for (const tile::View& view : program.views)
-    launch.tensor_maps.push_back(
-        {view.buffer, {0, view.shape, view.strides, view.box, view.swizzle}});
+    launch.tensor_maps.push_back({view.buffer, tile::tensor_map(view)});
   for (const auto& parameter : program.parameters) launch.args.push_back(parameter.buffer);
   generated.launches.push_back(std::move(launch));
   return generated;

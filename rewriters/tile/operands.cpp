@@ -24,17 +24,17 @@ Layout staged_outputs(std::int64_t columns, ScalarType type) {
 
 bool is_along_k(const SharedTile& tile) { return tile.layout.dimension(1)[0].stride == 1; }
 
+ConcreteTensorMap tensor_map(const View& view) {
+  return {0, view.shape, view.strides, view.box, view.swizzle, view.as_tf32};
+}
+
 std::string copy_mistake(const View& view, const SharedTile& tile,
                          const std::vector<std::int64_t>& to) {
   if (view.type != tile.type) return "their types differ";
   if (view.swizzle != tile.layout.swizzle())
     return fmt::format("a swizzle of {} bytes is read as one of {}", view.swizzle,
                        tile.layout.swizzle());
-  const ConcreteTensorMap map{0, view.shape, view.strides, view.box, view.swizzle};
-  if (map.shape.empty() || map.box.size() != map.shape.size() ||
-      map.strides.size() + 1 != map.shape.size())
-    return "a box, a shape and strides of different ranks";
-  if (const std::string mistake = mistake_in(spec_of(map, view.type, 0)); !mistake.empty())
+  if (const std::string mistake = mistake_in(tensor_map(view), view.type); !mistake.empty())
     return mistake;
   const std::size_t rank = view.box.size();
   for (std::size_t d = 0; d + 2 < rank; ++d)

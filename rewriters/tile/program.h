@@ -29,7 +29,11 @@ struct View {
   ScalarType type = ScalarType::kF32;
   std::vector<std::int64_t> shape, strides, box;  ///< as ConcreteTensorMap has them
   int swizzle = 0;                                // [B]
+  bool as_tf32 = false;                           ///< only where nothing is stored through it
 };
+
+/// Its buffer does not count.
+[[nodiscard]] ConcreteTensorMap tensor_map(const View& view);
 
 struct SharedTile {
   std::string name;

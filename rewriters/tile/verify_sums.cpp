@@ -393,6 +393,7 @@ void Verifier::check_staged(const Store& store) {
       view.shape[rank - 2] != store.rows || view.shape[rank - 1] != store.columns ||
       view.box[rank - 2] != 64 || view.box[rank - 1] != band)
     return refuse(fmt::format("{} goes to a view of other rows and columns", name));
+  if (view.as_tf32) return refuse(fmt::format("{} goes to a view as tf32", name));
   if (const std::string why = copy_mistake(view, tile, {0, 0}); !why.empty())
     return refuse(fmt::format("copy of {} to '{}': {}", name, view.buffer, why));
   const auto [user, fresh] = staging_users_.try_emplace(store.staging, role_->name);

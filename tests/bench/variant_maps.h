@@ -28,9 +28,10 @@ inline MapTexts map_texts(const GeneratedLaunch& launch,
   MapTexts result;
   for (const GeneratedTensorMap& map : launch.tensor_maps) {
     const std::string name = fmt::format("map_{}", map.buffer);
-    result.encoded += exporting::tensor_map_text(name, map.buffer, type_of(map.buffer),
-                                                 map.map.swizzle, texts(map.map.shape),
-                                                 texts(map.map.strides), texts(map.map.box));
+    result.encoded +=
+        exporting::tensor_map_text(name, map.buffer, type_of(map.buffer),
+                                   {texts(map.map.shape), texts(map.map.strides),
+                                    texts(map.map.box), map.map.swizzle, map.map.as_tf32});
     result.arguments += (result.arguments.empty() ? "" : ", ") + name;
   }
   return result;

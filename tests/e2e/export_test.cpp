@@ -122,14 +122,14 @@ __global__ void hone_launch_0(const float* x, float* y, int n) {
 )CU";
 
 /// Tiles come and go by bulk copies through tensor maps: of a buffer as it is, and of one whose
-/// rows are taken two at a time.
+/// rows are taken two at a time, and whose elements are rounded.
 constexpr const char* kTensorMap = R"CU(/* hone {
   "name": "by tensor maps", "sizes": {"M": 64, "N": 128}, "check_sizes": [{"M": 20, "N": 36}],
   "buffers": [{"name": "x", "type": "f32", "shape": ["2*M", "N"]},
               {"name": "y", "type": "f32", "shape": ["M", "N"], "role": "out"}],
   "launches": [{"kernel": "evens", "grid": ["ceildiv(N,32)", "ceildiv(M,16)"], "block": [128],
     "args": [{"tensor_map": "x", "shape": ["M", "N"], "strides": ["2*N"], "box": [16, 32],
-              "swizzle": 128},
+              "swizzle": 128, "as_tf32": true},
              {"tensor_map": "y", "box": [16, 32]}, 2.0]}] }
 */
 #include <cuda.h>
@@ -359,6 +359,13 @@ TEST_P(ExportForms, CuAndHppCompileTogether) {
   ASSERT_FALSE(best.id.empty());
   const std::string cu = form({best.id}, "cu", "best.cu");
   const std::string hpp = form({best.id}, "hpp", "best.hpp");
+  if (GetParam() == std::string("tensor_map")) {
+    for (const std::string& file : {cu, hpp}) {
+      const std::string text = read(file);
+      EXPECT_TRUE(text.contains("CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,")) << file;
+      EXPECT_TRUE(text.contains("CU_TENSOR_MAP_DATA_TYPE_FLOAT32,")) << file;
+    }
+  }
   // Macros of whoever includes the header do not matter, and are left alone.
   const std::string both = folder_.write(
       "both.cu",

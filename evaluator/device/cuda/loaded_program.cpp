@@ -12,6 +12,7 @@ namespace {
 
 // TensorMapSpec has the driver's numbers.
 static_assert(static_cast<int>(TensorMapSpec::Type::kBF16) == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+static_assert(static_cast<int>(TensorMapSpec::Type::kTf32) == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32);
 static_assert(static_cast<int>(TensorMapSpec::Type::kF16) == CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
 static_assert(static_cast<int>(TensorMapSpec::Type::kS32) == CU_TENSOR_MAP_DATA_TYPE_INT32);
 static_assert(static_cast<int>(TensorMapSpec::Swizzle::k128B) == CU_TENSOR_MAP_SWIZZLE_128B);

@@ -58,7 +58,7 @@ TEST(LaunchPlan, KnownBuffersCountWhereNoneAreGiven) {
 TEST(LaunchPlan, TensorMaps) {
   const auto plan = read(R"({"launches": [{"kernel": "a", "grid": [1], "block": [1], "args":
       [{"tensor_map": "x", "shape": ["N/8", 8], "box": ["N/16", 8], "swizzle": 32},
-       {"tensor_map": "x", "box": 64}]}]})");
+       {"tensor_map": "x", "box": 64, "as_tf32": true}]}]})");
   ASSERT_TRUE(plan.has_value()) << plan.error().message;
   Program program = make_task().reference;
   program.launches = *plan->launches;
@@ -71,15 +71,31 @@ TEST(LaunchPlan, TensorMaps) {
   EXPECT_EQ(std::get<ConcreteTensorMap>(concrete->launches[0].args[0]), map);
   EXPECT_EQ(std::get<ConcreteTensorMap>(concrete->launches[0].args[1]).shape,
             std::vector<std::int64_t>{64});
+  const auto types_of = [](const ConcreteProgram& all) {
+    std::vector<TensorMapSpec::Type> types;
+    for (const ConcreteArgument& argument : all.launches[0].args) {
+      const auto& one = std::get<ConcreteTensorMap>(argument);
+      types.push_back(spec_of(one, all.buffers[one.buffer].type, 0).type);
+    }
+    return types;
+  };
+  using Type = TensorMapSpec::Type;
+  EXPECT_EQ(types_of(*concrete), (std::vector{Type::kF32, Type::kTf32}));
   const auto sent = concrete_program_from_json(nlohmann::json(*concrete));
   ASSERT_TRUE(sent.has_value()) << sent.error().message;
   EXPECT_EQ(std::get<ConcreteTensorMap>(sent->launches[0].args[0]), map);
+  EXPECT_EQ(types_of(*sent), types_of(*concrete));
   auto beyond = nlohmann::json(*concrete);
   beyond["launches"][0]["args"][0]["shape"] = {9, 8};
   EXPECT_FALSE(concrete_program_from_json(beyond).has_value());
   auto swizzled = nlohmann::json(*concrete);
   swizzled["launches"][0]["args"][0]["swizzle"] = 100;
   EXPECT_FALSE(concrete_program_from_json(swizzled).has_value());
+  auto halves = nlohmann::json(*concrete);
+  halves["buffers"][0]["type"] = "f16";
+  const auto refused = concrete_program_from_json(halves);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_TRUE(refused.error().message.contains("f16 rounded to tf32")) << refused.error().message;
 }
 
 TEST(LaunchPlan, MistakesInTensorMaps) {
@@ -112,6 +128,7 @@ TEST(LaunchPlan, MistakesInTensorMaps) {
   EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": [4294967300]})").contains("(1 to 256)"));
   EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": [64], "swizzle": 128})")
                   .contains("a swizzle of 128 B takes at most 128"));
+  EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": [64], "as_tf32": 1})").contains("as_tf32"));
   EXPECT_TRUE(mistake(R"({"tensor_map": "x", "box": ["M"]})").contains("unknown name 'M'"));
 }
 

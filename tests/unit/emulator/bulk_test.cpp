@@ -1,4 +1,5 @@
 // Bulk and tensor copies: what lands where, and what a tensor map must be.
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -65,7 +66,8 @@ struct Matrix {
 };
 
 /// A buffer in the memory of a launch whose parameters come later.
-std::uint64_t place(Launch& l, const std::string& name, const std::vector<int>& data) {
+template <class T>
+std::uint64_t place(Launch& l, const std::string& name, const std::vector<T>& data) {
   l.in(name, data);
   l.config().parameters.clear();
   return l.address(name);
@@ -140,6 +142,71 @@ TEST(TensorCopy, FillsWithNan) {
   expect_ok(l.run(kernels(kFile)));
   const auto got = l.read<float>("out", 8);
   for (int i = 0; i < 8; ++i) EXPECT_EQ(std::isnan(got[i]), i % 4 >= 2) << i;
+}
+
+/// The nearest number with 10 bits after its first one; ties go away from zero.
+float as_tf32(float value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int exponent = std::max(std::ilogb(value), -126);
+  return static_cast<float>(
+      std::ldexp(std::round(std::ldexp(double{value}, 10 - exponent)), exponent - 10));
+}
+
+TEST(TensorCopy, RoundsToTf32InEachSwizzle) {
+  using Swizzle = TensorMapSpec::Swizzle;
+  // All signs and exponents, infinity and NaN, too; ties, what carries to the next exponent.
+  std::vector<std::uint32_t> data(Matrix::kPitch * Matrix::kHeight);
+  std::uint32_t state = 1;
+  for (std::uint32_t& bits : data) {
+    state = state * 1664525 + 1013904223;
+    bits = state;
+    if (state >> 8 & 1) bits = (bits & 0xFFFFE000) | 0x1000;
+    if ((state >> 9 & 7) == 0) bits |= 0x007FF000;
+    if ((state >> 12 & 15) == 0) bits &= 0x807FFFFF;
+    if ((state >> 16 & 31) == 0) bits |= 0x7F800000;
+    if ((state >> 16 & 63) == 0) bits &= 0xFF800001;
+  }
+  for (const auto& [swizzle, width] : std::initializer_list<std::pair<Swizzle, int>>{
+           {Swizzle::kNone, 64}, {Swizzle::k32B, 8}, {Swizzle::k64B, 16}, {Swizzle::k128B, 32}}) {
+    for (const auto& [x, y] : {std::pair{80, 30}, {-4, -3}, {8, 16}}) {
+      const int height = 16;
+      Launch l("tile", {1, 1, 1}, {64, 1, 1});
+      TensorMapSpec spec = Matrix::spec(place(l, "matrix", data));
+      spec.type = TensorMapSpec::Type::kTf32;
+      spec.box = {static_cast<std::uint32_t>(width), height};
+      spec.swizzle = swizzle;
+      l.shared(16384).value(encode(spec)).out("out", width * height * 4);
+      l.value(x).value(y).value(width * height);
+      expect_ok(l.run(kernels(kFile)));
+      const auto got = l.read<std::uint32_t>("out", width * height);
+      for (int j = 0; j < height; ++j) {
+        for (int i = 0; i < width; ++i) {
+          const int column = x + i, row = y + j;
+          const bool inside =
+              column >= 0 && row >= 0 && column < Matrix::kWidth && row < Matrix::kHeight;
+          const float from =
+              inside ? std::bit_cast<float>(data[row * Matrix::kPitch + column]) : 0.0F;
+          const std::uint32_t bits = got[swizzled_word(swizzle, width * 4, i, j)];
+          if (std::isnan(from))
+            EXPECT_TRUE(std::isnan(std::bit_cast<float>(bits))) << std::hex << bits;
+          else
+            EXPECT_EQ(bits, std::bit_cast<std::uint32_t>(as_tf32(from))) << from;
+          EXPECT_EQ(bits & 0x1FFF, 0U) << from;
+        }
+      }
+    }
+  }
+}
+
+TEST(TensorCopy, OutThroughTf32IsUnknown) {
+  Launch l("tile_out", {1, 1, 1}, {64, 1, 1});
+  TensorMapSpec spec = Matrix::spec(place(l, "matrix", Matrix().data));
+  spec.type = TensorMapSpec::Type::kTf32;
+  spec.box = {32, 4};
+  l.shared(4096).value(encode(spec)).value(0).value(0).value(128);
+  const RunReport report = l.run(kernels(kFile));
+  EXPECT_EQ(report.verdict, Verdict::kUnsupported);
+  EXPECT_TRUE(report.detail.contains("a tensor map of tf32")) << report.detail;
 }
 
 TEST(TensorCopy, ThreeDimensions) {

@@ -242,6 +242,11 @@ TEST_F(TileRefusals, CopiesThatAdd) {
   EXPECT_EQ(with([&](Good& g) { adds(g, ScalarType::kF32); }), "");
   EXPECT_EQ(with([&](Good& g) { adds(g, ScalarType::kF16); }),
             "outputs of f16 are added to 'C', where they would be rounded twice");
+  EXPECT_EQ(with([&](Good& g) {
+              adds(g, ScalarType::kF32);
+              g.p.views[2].as_tf32 = true;
+            }),
+            "'staged' goes to a view as tf32");
   EXPECT_EQ(with([&](Good& g) { g.the<Store>().adds = true; }),
             "outputs are added to 'C' by threads; only copies add");
   EXPECT_EQ(with([&](Good& g) {
@@ -279,6 +284,8 @@ TEST_F(TileRefusals, TilesAndTheirCopies) {
   EXPECT_EQ(with([](Good& g) { g.tile(0).layout = Layout({{{128, 72}}, {{64, 1}}}, 128); }),
             "tile 'tile_A' has gaps: (128:72) x (64:1) swizzle 128");
   EXPECT_EQ(with([](Good& g) { g.tile(0).type = ScalarType::kBf16; }), of_a + "their types differ");
+  EXPECT_EQ(with([](Good& g) { g.p.views[0].as_tf32 = true; }),
+            of_a + "elements of f16 rounded to tf32, as only those of f32 are");
   EXPECT_EQ(with([](Good& g) { g.p.views[0].strides = {64, 64}; }),
             of_a + "a box, a shape and strides of different ranks");
   EXPECT_EQ(with([](Good& g) {

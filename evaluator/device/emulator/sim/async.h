@@ -92,6 +92,7 @@ class Async {
         sources;          ///< (offset in data, address, bytes)
     bool shares = false;  ///< the source is `by`'s shared memory, from `shared_from` on
     std::uint64_t shared_from = 0;
+    bool as_tf32 = false;  ///< rounds what it writes
     bool reduce = false;
     AtomicOp op = AtomicOp::kAdd;
     Async* by = nullptr;

@@ -25,6 +25,7 @@ Type element_type(TensorMapSpec::Type t) {
     case Map::kF16:
     case Map::kF32:
     case Map::kF64:
+    case Map::kTf32:
       return {Type::kFloat, bits};
     case Map::kBF16:
       return {Type::kBFloat, bits};
@@ -49,6 +50,14 @@ bool reducible(AtomicOp op, Type t) {
       return !real && t.bits >= 32;
   }
 }
+void round_to_tf32(std::vector<std::uint8_t>& words) {
+  for (std::size_t i = 0; i + 4 <= words.size(); i += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, words.data() + i, 4);
+    word = nearest_tf32(word);
+    std::memcpy(words.data() + i, &word, 4);
+  }
+}
 }  // namespace
 
 /// What one lane copies, byte for byte: runs of consecutive bytes on both
@@ -64,6 +73,7 @@ struct Async::Pieces {
   std::uint64_t base = 0, bytes = 0;  ///< of the place in shared memory
   Type type;                          ///< of the tensor
   bool nan = false;                   ///< fills with NaN, not zero
+  bool as_tf32 = false;
 };
 
 bool Async::read_map(Warp& w, const Inst& in, int lane, std::array<std::uint8_t, 128>& map) {
@@ -152,6 +162,7 @@ bool Async::tensor_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& 
   out.bytes = count[0] * count[1] * count[2] * count[3] * count[4] * element;
   out.type = element_type(spec->type);
   out.nan = spec->fill == TensorMapSpec::Fill::kNan;
+  out.as_tf32 = spec->type == TensorMapSpec::Type::kTf32;
   if (out.base % 128 != 0)
     return fail(w, in, lane,
                 fmt::format("misaligned tensor {} at {} (a multiple of 128 B)",
@@ -271,6 +282,7 @@ bool Async::targets(Warp& w, const Inst& in, int lane, Async* to, std::vector<As
 // Reads what the pieces name; false: reported.
 bool Async::fetch(Warp& w, const Inst& in, int lane, const Pieces& p, BulkLoad& load) {
   load.to = p.base;
+  load.as_tf32 = p.as_tf32;
   load.data.assign(p.bytes, p.nan ? 0xFF : 0);  // all ones: a NaN of every type
   load.unknown.assign(p.bytes / 4 + 1, false);
   for (const Pieces::Piece& piece : p.list) {
@@ -321,8 +333,9 @@ bool Async::settle_loads(MBarrier& m) {
   std::vector<BulkLoad> loads;
   loads.swap(m.loads);
   for (std::size_t k = 0; k < loads.size(); ++k) {
-    const BulkLoad& l = loads[k];
+    BulkLoad& l = loads[k];
     if (b_.check_races_ && !still_same(l)) return false;
+    if (l.as_tf32) round_to_tf32(l.data);
     const Stamp stamp{b_.clocks_.tick(kAsyncAgent), kAsyncAgent, kManyLanes, 0};
     if (l.reduce) land_reduction(l, stamp, loads, k + 1);
     for (std::uint64_t i = 0; !l.reduce && i < l.data.size(); i += 4)
@@ -346,6 +359,12 @@ Block::Step Async::bulk_store(Warp& w, const Inst& in, std::uint32_t mask) {
     if (!(o.dimensions ? tensor_pieces(w, in, lane, false, p)
                        : plain_pieces(w, in, lane, false, p)))
       return Step::kFail;
+    if (p.as_tf32) {
+      fail(w, in, lane,
+           "what a copy through a tensor map of tf32 writes to global memory is unknown",
+           FindingKind::kUnsupported);
+      return Step::kFail;
+    }
     BulkStore store;
     store.from = p.base;
     store.inst = &in;

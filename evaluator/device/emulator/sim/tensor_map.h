@@ -31,4 +31,14 @@ namespace hone::emulator {
   }
 }
 
+/// What a copy through a tensor map of tf32 makes of the bits of an f32. On an H200 copies of 256
+/// values without ties rounded to the nearest and left the lower 13 bits zero. That ties go away
+/// from zero, as cvt.rna.tf32.f32 rounds them, and which NaN a NaN becomes has not been measured.
+[[nodiscard]] constexpr std::uint32_t nearest_tf32(std::uint32_t bits) {
+  constexpr std::uint32_t kInfinity = 0x7F800000, kQuiet = 0x00400000, kKept = 0xFFFFE000;
+  const std::uint32_t magnitude = bits & 0x7FFFFFFF;
+  if (magnitude > kInfinity) return (bits | kQuiet) & kKept;
+  return (bits + 0x1000) & kKept;
+}
+
 }  // namespace hone::emulator
