@@ -219,7 +219,15 @@ Result<bool> EvaluatorImpl::Gates::compile_timed() {
   if (request_.claims >= MathLevel::kTf32x3) return true;
   const auto narrow = check::narrow_products(
       timed_.reference.program, timed_.reference.compiled.ptx, timed_.candidate->compiled.ptx);
-  if (narrow.empty()) return true;
+  if (narrow.empty()) {
+    if (!check::copies_as_tf32(timed_.reference.program, timed_.reference.compiled.ptx,
+                               timed_.candidate->program))
+      return true;
+    return stop_at(verdict_of(
+        Verdict::kRefused,
+        "its tensor maps round f32 to tf32, which has fewer bits than any input; that needs a task "
+        "whose math is tf32x3, tf32 or reduced"));
+  }
   return stop_at(verdict_of(
       Verdict::kRefused,
       fmt::format("it multiplies as {} on tensor cores, which has fewer bits than any input; that "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "evaluator/check/atomics.h"
 
@@ -60,20 +61,42 @@ int bits_of(ScalarType type) {
   }
 }
 
-}  // namespace
-
-std::string narrow_products(const ConcreteProgram& reference, std::string_view reference_ptx,
-                            std::string_view candidate_ptx) {
+/// Of the significands of floating inputs, the least; more than kWidest: there is none.
+int bits_of_inputs(const ConcreteProgram& reference) {
   int least = kWidest + 1;
   const bool fp8 = multiplies_fp8(reference.buffers);
   for (const ConcreteBuffer& buffer : reference.buffers)
     if ((buffer.role == Role::kIn || buffer.role == Role::kInOut) && is_float(buffer.type) &&
         (fp8 || !is_fp8(buffer.type)))
       least = std::min(least, bits_of(buffer.type));
+  return least;
+}
+
+bool has_rounding_maps(const ConcreteProgram& program) {
+  for (const ConcreteLaunch& launch : program.launches)
+    for (const ConcreteArgument& argument : launch.args)
+      if (const auto* map = std::get_if<ConcreteTensorMap>(&argument); map && map->as_tf32)
+        return true;
+  return false;
+}
+
+}  // namespace
+
+std::string narrow_products(const ConcreteProgram& reference, std::string_view reference_ptx,
+                            std::string_view candidate_ptx) {
+  const int least = bits_of_inputs(reference);
   if (least > kWidest) return "";
   const Operand own = narrowest(candidate_ptx);
   if (own.bits >= least || own.bits >= narrowest(reference_ptx).bits) return "";
   return std::string(own.name);
+}
+
+bool copies_as_tf32(const ConcreteProgram& reference, std::string_view reference_ptx,
+                    const ConcreteProgram& candidate) {
+  constexpr int kTf32Bits = 11;
+  const int least = bits_of_inputs(reference);
+  return least > kTf32Bits && least <= kWidest && has_rounding_maps(candidate) &&
+         !has_rounding_maps(reference) && narrowest(reference_ptx).bits > kTf32Bits;
 }
 
 }  // namespace hone::check

@@ -136,11 +136,14 @@ __device__ __forceinline__ void $prefix$name_box(const CUtensorMap& map, const v
                  {"operands", operands}});
 }
 
-constexpr const char* kStagings = R"(
+constexpr const char* kMeetGroup = R"(
 // The 128 threads of a warp group meet.
 __device__ __forceinline__ void $prefixmeet_group() {
   asm volatile("bar.sync %0, 128;" ::"r"(8 + static_cast<int>(threadIdx.x) / 128) : "memory");
 }
+)";
+
+constexpr const char* kStagings = R"(
 // Four 8 x 8 matrices of 16 bits to shared memory: two of neighbours in each register, eight lanes
 // say where the rows of each matrix begin.
 __device__ __forceinline__ void $prefixstore_matrices(void* row, unsigned a, unsigned b, unsigned c,
@@ -196,6 +199,7 @@ std::string helpers_of(const Helpers& helpers, const std::string& prefix) {
   if (helpers.cluster) text += filled(kCluster, holes);
   for (const auto& [rank, blocks] : helpers.copies) text += copy_function(rank, blocks, prefix);
   for (const auto& [rank, adds] : helpers.stores) text += store_function(rank, adds, prefix);
+  if (helpers.groups_meet) text += filled(kMeetGroup, holes);
   if (!helpers.stores.empty()) text += filled(kStagings, holes);
   if (helpers.registers) text += filled(kRegisters, holes);
   if (helpers.runs) text += filled(kRuns, holes);

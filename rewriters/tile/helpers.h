@@ -17,6 +17,7 @@ struct Helpers {
   /// Bulk copies from shared memory: the tensor's dimensions, and whether they add to what is
   /// there.
   std::set<std::pair<int, bool>> stores = {};
+  bool groups_meet = false;
   bool packs = false;  ///< values that are stored at once
 };
 

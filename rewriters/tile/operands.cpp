@@ -22,6 +22,8 @@ Layout staged_outputs(std::int64_t columns, ScalarType type) {
   return Layout({{{64, band}}, {{band, 1}, {columns / band, 64 * band}}}, 128);
 }
 
+Layout turned_outputs(std::int64_t columns) { return Layout({{{64, 1}}, {{columns, 68}}}); }
+
 bool is_along_k(const SharedTile& tile) { return tile.layout.dimension(1)[0].stride == 1; }
 
 ConcreteTensorMap tensor_map(const View& view) {
@@ -36,23 +38,28 @@ std::string copy_mistake(const View& view, const SharedTile& tile,
                        tile.layout.swizzle());
   if (const std::string mistake = mistake_in(tensor_map(view), view.type); !mistake.empty())
     return mistake;
+  // The box's last dimension is x; of the others one is y, or z and y, and the rest are 1.
   const std::size_t rank = view.box.size();
-  for (std::size_t d = 0; d + 2 < rank; ++d)
-    if (view.box[d] != 1) return "more than two dimensions of the box are not 1";
-  const std::int64_t x_extent = view.box[rank - 1], y_extent = rank > 1 ? view.box[rank - 2] : 1;
   const bool along_k = is_along_k(tile);
+  const std::int64_t x_extent = view.box[rank - 1], y_extent = rank > 1 ? view.box[rank - 2] : 1,
+                     z_extent = !along_k && rank > 2 ? view.box[rank - 3] : 1;
+  for (std::size_t d = 0; d + (along_k ? 2 : 3) < rank; ++d)
+    if (view.box[d] != 1)
+      return fmt::format("more than {} dimensions of the box are not 1", along_k ? 2 : 3);
   if (to.size() != 2 || to[0] < 0 || to[1] < 0) return "its place is no place in the tile";
   const std::int64_t first = tile.layout.offset({to[0], to[1]});
   const int aligned = view.swizzle != 0 ? 1024 : 128;
   if (first * static_cast<std::int64_t>(size_of(tile.type)) % aligned != 0)
     return fmt::format("it does not begin at a multiple of {} bytes", aligned);
-  for (std::int64_t y = 0; y < y_extent; ++y) {
-    for (std::int64_t x = 0; x < x_extent; ++x) {
-      const std::int64_t row = to[0] + (along_k ? y : x), k = to[1] + (along_k ? x : y);
-      if (row >= tile.layout.extent(0) || k >= tile.layout.extent(1))
-        return fmt::format("({}, {}) is outside of the tile", row, k);
-      if (tile.layout.offset({row, k}) != first + y * x_extent + x)
-        return fmt::format("({}, {}) does not lie where the copy writes it", row, k);
+  for (std::int64_t z = 0; z < z_extent; ++z) {
+    for (std::int64_t y = 0; y < y_extent; ++y) {
+      for (std::int64_t x = 0; x < x_extent; ++x) {
+        const std::int64_t row = to[0] + (along_k ? y : z * x_extent + x), k = to[1] + (along_k ? x : y);
+        if (row >= tile.layout.extent(0) || k >= tile.layout.extent(1))
+          return fmt::format("({}, {}) is outside of the tile", row, k);
+        if (tile.layout.offset({row, k}) != first + (z * y_extent + y) * x_extent + x)
+          return fmt::format("({}, {}) does not lie where the copy writes it", row, k);
+      }
     }
   }
   return {};

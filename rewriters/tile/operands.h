@@ -26,6 +26,10 @@ namespace hone::tile {
 [[nodiscard]] Layout staged_outputs(std::int64_t columns, ScalarType type);
 [[nodiscard]] std::int64_t staged_columns(ScalarType type);  // of a band
 
+/// How 64 rows of sums of f32 lie in a staging that turns them: columns with four elements between
+/// them, so that lanes meet in no bank.
+[[nodiscard]] Layout turned_outputs(std::int64_t columns);
+
 /// Why a box does not lie in the tile as the copy writes it; empty: it does. A copy writes its box
 /// row by row without gaps, from a multiple of 1024 bytes on where it is swizzled.
 [[nodiscard]] std::string copy_mistake(const View& view, const SharedTile& tile,

@@ -205,6 +205,8 @@ class ProgramPrinter {
     for_each_operation(body, [&](const Operation& operation) {
       const auto* read = std::get_if<ReadFragments>(&operation.is);
       const auto* split = std::get_if<SplitTile>(&operation.is);
+      const auto* patch = std::get_if<ReadPatch>(&operation.is);
+      found |= patch != nullptr && patch->ring == ring;
       found |= (read != nullptr && read->ring == ring) || (split != nullptr && split->ring == ring);
     });
     return found;
@@ -245,7 +247,7 @@ class ProgramPrinter {
     bool found = false;
     for_each_operation(body, [&](const Operation& operation) {
       const auto* store = std::get_if<Store>(&operation.is);
-      found |= store != nullptr && store->staging >= 0;
+      found |= store != nullptr && store->staging >= 0 && store->view >= 0;
     });
     return found;
   }
@@ -449,8 +451,23 @@ class ProgramPrinter {
                               {.from = "&" + place(read.ring, read.tile, ""),
                                .first_row = read.row == nullptr ? "0" : index(read.row),
                                .to = rows_->fragments(read.fragments),
-                               .rest = read.rest < 0 ? "" : rows_->fragments(read.rest)},
+                               .rest = read.rest < 0 ? "" : rows_->fragments(read.rest),
+                               .rounded = read.rounded},
                               p_.prefix, tf32_));
+  }
+
+  void text(const ReadPatch& read, Code& code) {
+    const SharedTile& tile = ring(read.ring).tiles[static_cast<std::size_t>(read.tile)];
+    code.comment(fmt::format("What one place of the windows of 64 outputs reads of {}{}.",
+                             names(read.ring).tiles[read.tile],
+                             read.rest < 0 ? "" : ", and what rounding leaves"));
+    const bool always = read.there->is_constant() && read.there->constant != 0;
+    code.block(read_patch(read, tile,
+                          {.from = "&" + place(read.ring, read.tile, index(read.from)),
+                           .first_row = index(read.row),
+                           .to = rows_->fragments(read.fragments),
+                           .rest = read.rest < 0 ? "" : rows_->fragments(read.rest)},
+                          always ? "" : values_.print(read.there), p_.prefix, tf32_));
   }
 
   void text(const Wait& wait, Code& code) {
@@ -584,6 +601,7 @@ class ProgramPrinter {
                                    .short_runs = short_runs_,
                                    .copies = copies_,
                                    .stores = stores_->tensors(),
+                                   .groups_meet = stores_->groups_meet(),
                                    .packs = stores_->packs() || splits_},
                                   p_.prefix);
     text += generators::warpgroup_helpers(p_.prefix);

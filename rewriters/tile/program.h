@@ -54,10 +54,10 @@ struct Ring {
 };
 
 /// Where the sums of each warp group of a role stand as outputs before a bulk copy takes them to a
-/// tensor: one tile for each.
+/// tensor, or threads do that have neighbours along the rows: one tile for each.
 struct Staging {
   int warp_groups = 1;
-  SharedTile tile;  ///< 64 rows, and the columns that go together, as staged_outputs() has them
+  SharedTile tile;  ///< 64 rows, and the columns that go together, as staged_outputs() or turned_outputs() has them
 };
 
 /// Sums of a product, in the registers of each warp group of a role: 64 x columns, in f32.
@@ -171,7 +171,8 @@ struct Store {
   int contiguous = 1;               ///< outputs side by side along a row, at a multiple of as many
   std::vector<Beside> beside = {};  ///< inputs that are read as many at once as outputs are written
   /// Not -1: by this staging to this view. Copies go on by themselves, and clip what lies beyond
-  /// the tensor.
+  /// the tensor. A staging without a view turns sums of f32: neighbouring threads then write
+  /// outputs of neighbouring rows, as which they lie in memory.
   int staging = -1, view = -1;
   /// By a staging, f32: the copies add the outputs to what the tensor has. `value` leaves that out.
   bool adds = false;
@@ -180,7 +181,7 @@ struct Store {
 
 struct Operation {
   std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, AddRuns,
-               Store, Release, Await, SplitTile, ReadFragments, Gather, RoundElements, WriteTile,
+               Store, Release, Await, SplitTile, ReadFragments, ReadPatch, Gather, RoundElements, WriteTile,
                MapSums, MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn>
       is;
 };

@@ -5,6 +5,7 @@
 // element, is in all four lanes that have a part of the row.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "candidates/scalar_type.h"
@@ -72,6 +73,22 @@ struct ReadFragments {
   int rest = -1;  ///< -1: is not needed
   int ring = 0, tile = 0;
   nest::Ref row = nullptr;  ///< of this warp group in the tile, a multiple of 64
+  bool rounded = false;     ///< copies have rounded the tile: nothing is left
+};
+
+/// The same of a patch: a tile of (row, k) whose rows are the input of windows. Rows of the outputs
+/// are `width` side by side; neighbours are so many elements apart, and from the end of such a line
+/// to the next line. The fragments' columns from `first` on become the k of the tile, zeros where
+/// `there`, a condition, does not hold; other columns stay.
+struct ReadPatch {
+  int fragments = 0;
+  int rest = -1;  ///< -1: is not needed; then copies have rounded the tile
+  int ring = 0, tile = 0;
+  int first = 0;
+  nest::Ref row = nullptr;   ///< of this warp group among the outputs, a multiple of 64
+  nest::Ref from = nullptr;  ///< the element that output 0 reads at k = 0
+  nest::Ref there = nullptr;
+  std::int64_t width = 64, across = 1, down = 0;  // [elements]
 };
 
 /// rows x k elements of f32 on their way to a tile or to fragments, in the registers of all threads

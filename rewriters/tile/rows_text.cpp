@@ -61,6 +61,10 @@ void RowsText::begin(const Role& role, const std::string& group, Code& code) {
       fragments.insert(read->fragments);
       if (read->rest >= 0) fragments.insert(read->rest);
     }
+    if (const auto* read = std::get_if<ReadPatch>(&operation.is)) {
+      fragments.insert(read->fragments);
+      if (read->rest >= 0) fragments.insert(read->rest);
+    }
     if (const auto* round = std::get_if<RoundElements>(&operation.is)) {
       fragments.insert(round->fragments);
       if (round->rest >= 0) fragments.insert(round->rest);

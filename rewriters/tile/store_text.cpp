@@ -29,7 +29,9 @@ std::string within(const Store& store) {
 
 void StoreText::write(const Store& store, Code& code) {
   packs_ = true;
-  store.staging >= 0 ? write_staged(store, code) : write_by_threads(store, code);
+  groups_meet_ |= store.staging >= 0;
+  if (store.staging < 0) return write_by_threads(store, code);
+  store.view < 0 ? write_turned(store, code) : write_staged(store, code);
 }
 
 /// Two neighbouring sums from place `at` on: "{sums[at], sums[at + 1]}".
@@ -74,8 +76,8 @@ std::string StoreText::outputs(const Store& store, int width) {
   for (const Beside& beside : store.beside) values_.known.erase(beside.load);
   const Holes holes = {
       {"value", value},
-      {"element", store.staging >= 0 ? "" : values_.print_index(store.element)},
-      {"out", store.staging >= 0 ? "" : called_.parameters.at(store.buffer)},
+      {"element", store.view >= 0 ? "" : values_.print_index(store.element)},
+      {"out", store.view >= 0 ? "" : called_.parameters.at(store.buffer)},
       {"pack", fmt::format("{}pack<{}, {}>", p_.prefix, type_name(store.type), width)},
       {"width", std::to_string(width)},
       {"columns", std::to_string(store.columns)},
@@ -92,7 +94,7 @@ for (int j = 0; j < $width; ++j) {
   Holes more = holes;
   more["read"] = read;
   more["column"] = generators::mentions(value, "n") ? "const int n = n_run + j;" : "";
-  more["done"] = store.staging >= 0 ? (size_of(store.type) == 4
+  more["done"] = store.view >= 0 ? (size_of(store.type) == 4
                                            ? "return made;"
                                            : "return *reinterpret_cast<const unsigned*>(&made);")
                                     : filled(
@@ -168,6 +170,57 @@ for (int l = 0; l < $eighths; ++l) {
 )",
              holes);
   code.block(all);
+}
+
+/// Through shared memory, some columns at a time, from where neighbouring lanes read neighbouring
+/// rows.
+void StoreText::write_turned(const Store& store, Code& code) {
+  const auto at = static_cast<std::size_t>(store.staging);
+  const SharedTile& tile = p_.stagings[at].tile;
+  const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
+  const std::int64_t together = tile.layout.extent(1), line = tile.layout.dimension(1)[0].stride;
+  code.block(filled(R"(// An output from its sum.
+const auto store = [&](int m, int n_run, const $prefixpack<float, 1>& sum) {
+  if (m < $rows && n_run < $columns) {
+    $outputs
+  }
+};
+float* const here = $staging$of_group;
+#pragma unroll
+for (int part = 0; part < $parts; ++part) {
+  // Once all have read what was there.
+  $prefixmeet_group();
+  #pragma unroll
+  for (int j = 0; j < $eighths; ++j) {
+    const int at = (part * $eighths + j) * 4;
+    float* const to = &here[(j * 8 + lane % 4 * 2) * $line + warp * 16 + lane / 4];
+    to[0] = $sums[at];
+    to[$line] = $sums[at + 1];
+    to[8] = $sums[at + 2];
+    to[$line + 8] = $sums[at + 3];
+  }
+  $prefixmeet_group();
+  // A warp has 32 rows of every second column.
+  const int row = warp % 2 * 32 + lane;
+  const int m = $row + row;
+  #pragma unroll 8
+  for (int column = warp / 2; column < $together; column += 2)
+    store(m, $column + part * $together + column, {here[column * $line + row]});
+}
+)",
+                    {{"prefix", p_.prefix},
+                     {"rows", std::to_string(store.rows)},
+                     {"columns", std::to_string(store.columns)},
+                     {"outputs", outputs(store, 1)},
+                     {"staging", called_.stagings[at]},
+                     {"of_group", of_group(tile.bytes() / 4)},
+                     {"parts", std::to_string(sums.columns / together)},
+                     {"together", std::to_string(together)},
+                     {"eighths", std::to_string(together / 8)},
+                     {"line", std::to_string(line)},
+                     {"sums", called_.sums[static_cast<std::size_t>(store.sums)]},
+                     {"row", values_.print_index(store.row)},
+                     {"column", values_.print_index(store.column)}}));
 }
 
 /// A band of outputs to `box`, in the swizzled places that the copy reads: 16 bits four matrices at

@@ -28,6 +28,8 @@ class StoreText {
   [[nodiscard]] bool packs() const { return packs_; }
   /// Dimensions of the tensors that they copy to in bulk, and whether they add to them.
   [[nodiscard]] const std::set<std::pair<int, bool>>& tensors() const { return tensors_; }
+  /// Whether threads of a warp group meet between what they write to shared memory and read there.
+  [[nodiscard]] bool groups_meet() const { return groups_meet_; }
 
  private:
   [[nodiscard]] std::string two_sums(const Store& store, const std::string& at, int more) const;
@@ -36,11 +38,12 @@ class StoreText {
   [[nodiscard]] std::string of_group(std::int64_t elements) const;
   void write_by_threads(const Store& store, generators::Code& code);
   void write_staged(const Store& store, generators::Code& code);
+  void write_turned(const Store& store, generators::Code& code);
 
   const Program& p_;
   generators::Printer& values_;
   Called called_;
-  bool packs_ = false;
+  bool packs_ = false, groups_meet_ = false;
   std::set<std::pair<int, bool>> tensors_;
 };
 

@@ -1,5 +1,7 @@
 #include "rewriters/tile/tf32_text.h"
 
+#include <fmt/format.h>
+
 #include "rewriters/generators/printing/instructions.h"
 #include "rewriters/generators/printing/text.h"
 #include "rewriters/tile/operands.h"
@@ -16,8 +18,7 @@ const int row = $first + warp * 16 + lane % 16;
 for (int j = 0; j < $eighths; ++j) {
   // The eighths of a row's 128 bytes are swizzled.
   $prefixmatrices($to[j], &from[row * 32 + ((j * 2 + lane / 16) ^ row % 8) * 4]);
-  #pragma unroll
-  for (int l = 0; l < 4; ++l) $make;
+  $make
   $settle
 }
 )";
@@ -40,8 +41,7 @@ for (int j = 0; j < $eighths; ++j) {
     $to[j][half] = odd ? got[1] : got[0];
     $to[j][half + 2] = odd ? got[0] : got[1];
   }
-  #pragma unroll
-  for (int l = 0; l < 4; ++l) $make;
+  $make
   $settle
 }
 )";
@@ -102,17 +102,68 @@ std::string Tf32Helpers::text(const std::string& prefix) const {
 std::string read_fragments(const SharedTile& tile, const ReadCall& call, const std::string& prefix,
                            Tf32Helpers& helpers) {
   const bool along_k = is_along_k(tile), rest = !call.rest.empty();
-  (rest ? helpers.split : helpers.rounded) = true;
+  if (rest || !call.rounded) (rest ? helpers.split : helpers.rounded) = true;
   helpers.matrices |= along_k;
   Holes holes = {{"prefix", prefix},        {"from", call.from},
                  {"first", call.first_row}, {"eighths", std::to_string(tile.layout.extent(1) / 8)},
                  {"to", call.to},           {"rest", call.rest}};
-  holes["make"] = filled(rest ? "$prefixsplit($to[j][l], $rest[j][l], $to[j][l])"
-                              : "$to[j][l] = $prefixrounded($to[j][l])",
-                         holes);
+  const std::string each = rest           ? "$prefixsplit($to[j][l], $rest[j][l], $to[j][l]);"
+                           : call.rounded ? ""
+                                          : "$to[j][l] = $prefixrounded($to[j][l]);";
+  holes["make"] =
+      each.empty() ? "" : "#pragma unroll\nfor (int l = 0; l < 4; ++l) " + filled(each, holes);
   holes["settle"] = filled(
       rest ? "$prefixsettle($to[j]);\n$prefixsettle($rest[j]);" : "$prefixsettle($to[j]);", holes);
   return filled(along_k ? kReadAlongK : kReadAlongRows, holes);
+}
+
+std::string read_patch(const ReadPatch& read, const SharedTile& tile, const ReadCall& call,
+                       const std::string& there, const std::string& prefix, Tf32Helpers& helpers) {
+  const bool rest = !call.rest.empty();
+  if (rest) helpers.split = true;
+  const std::int64_t line = tile.layout.dimension(1)[0].stride;
+  Holes holes = {{"prefix", prefix},
+                 {"from", call.from},
+                 {"row", call.first_row == "0" ? "" : call.first_row + " + "},
+                 {"width", std::to_string(read.width)},
+                 {"across", read.across == 1 ? "" : fmt::format(" * {}", read.across)},
+                 {"down", std::to_string(read.down)},
+                 {"line", std::to_string(line)},
+                 {"lines", std::to_string(8 * line)},
+                 {"half", std::to_string(4 * line)},
+                 {"first", read.first == 0 ? "" : fmt::format("{} + ", read.first / 8)},
+                 {"eighths", std::to_string(tile.layout.extent(1) / 8)},
+                 {"to", call.to},
+                 {"rest", call.rest},
+                 {"there", there.empty() ? "" : there + " ? "},
+                 {"else", there.empty() ? "" : " : 0u"}};
+  holes["place"] = filled(read.down == 0 ? "row$across" : "row / $width * $down + row % $width$across",
+                          holes);
+  holes["split"] =
+      rest ? filled(R"(#pragma unroll
+for (int l = 0; l < 4; ++l) $prefixsplit($to[$firstj][l], $rest[$firstj][l], $to[$firstj][l]);
+$prefixsettle($rest[$firstj]);
+)",
+                    holes)
+           : "";
+  return filled(R"(const float* const from = $from;
+#pragma unroll
+for (int half = 0; half < 2; ++half) {
+  const int row = $rowwarp * 16 + half * 8 + lane / 4;
+  const float* const at = &from[$place + lane % 4 * $line];
+  #pragma unroll
+  for (int j = 0; j < $eighths; ++j) {
+    $to[$firstj][half] = $there__float_as_uint(at[j * $lines])$else;
+    $to[$firstj][half + 2] = $there__float_as_uint(at[j * $lines + $half])$else;
+  }
+}
+#pragma unroll
+for (int j = 0; j < $eighths; ++j) {
+  $split
+  $prefixsettle($to[$firstj]);
+}
+)",
+                holes);
 }
 
 std::string each_element(const Elements& elements, const std::string& thread, int threads,

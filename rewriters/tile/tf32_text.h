@@ -19,9 +19,15 @@ struct Tf32Helpers {
 struct ReadCall {
   std::string from, first_row;
   std::string to, rest;  ///< rest: empty where it is not needed
+  bool rounded = false;  ///< what is read is tf32 already
 };
 [[nodiscard]] std::string read_fragments(const SharedTile& tile, const ReadCall& call,
                                          const std::string& prefix, Tf32Helpers& helpers);
+
+/// `there`: a condition as text; empty: it holds.
+[[nodiscard]] std::string read_patch(const ReadPatch& read, const SharedTile& tile,
+                                     const ReadCall& call, const std::string& there,
+                                     const std::string& prefix, Tf32Helpers& helpers);
 
 /// Elements of threads as `thread` of `threads` has them: a loop over i in which `row` and `k`, of
 /// the first element on, are what each is, and then `body`.

@@ -89,6 +89,9 @@ class Verifier {
   bool fill(int to_ring, int at, const SharedTile& from);
 
   void check(const ReadFragments& read);
+  void check(const ReadPatch& read);
+  /// All copies to this tile round to tf32.
+  [[nodiscard]] bool is_rounded(int ring, int tile) const;
   /// Fragments, and `rest` unless it is -1, are what tf32 makes of such a tile.
   bool fill_fragments(const SharedTile& tile, int fragments, int rest);
   /// Nobody multiplies these fragments, which are about to be written.
@@ -147,6 +150,7 @@ class Verifier {
 
   /// A warp group writes its tile in bands of 128 bytes, as bulk copies of boxes read it.
   void check_staged(const Store& store);
+  void check_turned(const Store& store);
 
   const Program& program_;
   const Limits& limits_;

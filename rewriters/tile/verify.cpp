@@ -25,6 +25,7 @@ Result<void> Verifier::run() {
     for_each_operation(role.body, [&](const Operation& operation) {
       if (const auto* read = std::get_if<ReadFragments>(&operation.is))
         by_warps_.insert(read->ring);
+      if (const auto* patch = std::get_if<ReadPatch>(&operation.is)) by_warps_.insert(patch->ring);
       if (const auto* split = std::get_if<SplitTile>(&operation.is)) by_warps_.insert(split->ring);
     });
     unknown_ = turn_ = false;

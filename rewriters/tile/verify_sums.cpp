@@ -78,9 +78,65 @@ void Verifier::check(const ReadFragments& read) {
   const SharedTile& tile = ring(read.ring).tiles[static_cast<std::size_t>(read.tile)];
   if (!state(read.ring).full)
     return refuse(fmt::format("'{}' is read before it is full", tile.name));
+  if (read.rounded && read.rest >= 0)
+    return refuse(fmt::format("nothing is left of '{}', which is rounded", tile.name));
+  if (read.rounded && !is_rounded(read.ring, read.tile))
+    return refuse(fmt::format("'{}' is not rounded by its copies", tile.name));
   if (!fill_fragments(tile, read.fragments, read.rest)) return;
   check_rows(read.row, tile);
   read_by_warps(read.ring);
+}
+
+void Verifier::check(const ReadPatch& read) {
+  if (!is_place(read.ring, program_.rings.size()) ||
+      !is_place(read.tile, ring(read.ring).tiles.size()) ||
+      !is_place(read.fragments, program_.fragments.size()) ||
+      (read.rest >= 0 && !is_place(read.rest, program_.fragments.size())) || read.from == nullptr ||
+      read.row == nullptr || read.there == nullptr || read.rest == read.fragments)
+    return refuse("fragments of what is not there");
+  const SharedTile& tile = ring(read.ring).tiles[static_cast<std::size_t>(read.tile)];
+  if (!state(read.ring).full)
+    return refuse(fmt::format("'{}' is read before it is full", tile.name));
+  if (tile.type != ScalarType::kF32 || tile.layout.rank() != 2 || tile.layout.swizzle() != 0 ||
+      tile.layout.dimension(1).size() != 1 || tile.layout.extent(1) % 8 != 0)
+    return refuse(fmt::format("'{}' is no patch of f32: {}", tile.name, tile.layout.describe()));
+  if (read.rest < 0 && !is_rounded(read.ring, read.tile))
+    return refuse(fmt::format("'{}' is not rounded by its copies", tile.name));
+  const std::int64_t k = tile.layout.extent(1);
+  for (const int at : {read.fragments, read.rest}) {
+    if (at < 0) continue;
+    const Fragments& to = program_.fragments[static_cast<std::size_t>(at)];
+    if (to.type != ScalarType::kF32 || read.first < 0 || read.first % 8 != 0 ||
+        read.first + k > to.columns)
+      return refuse(fmt::format("{} of k of '{}' are read to {} columns of {} of '{}' from {} on", k,
+                                tile.name, to.columns, to_string(to.type), to.name, read.first));
+    check_unread(at);
+    rounded_[static_cast<std::size_t>(at)] = true;
+  }
+  const auto rows = program_.nodes->range(read.row), from = program_.nodes->range(read.from);
+  const bool placed = rows && from && read.width > 0 && read.across >= 0 && read.down >= 0 &&
+                      rows->low >= 0 && from->low >= 0;
+  const std::int64_t last = placed ? rows->high + 63 : 0;
+  const std::int64_t reach = placed ? from->high + last / read.width * read.down +
+                                          std::min(last, read.width - 1) * read.across +
+                                          (k - 1) * tile.layout.dimension(1)[0].stride
+                                    : 0;
+  if (!placed || reach >= tile.layout.reach())
+    return refuse(fmt::format("'{}' is read beyond its end, at {} of {}", tile.name, reach,
+                              tile.layout.reach()));
+  read_by_warps(read.ring);
+}
+
+bool Verifier::is_rounded(int ring, int tile) const {
+  bool rounded = true;
+  for (const Role& role : program_.roles)
+    for_each_operation(role.body, [&](const Operation& operation) {
+      const auto* copy = std::get_if<BulkCopy>(&operation.is);
+      if (copy != nullptr && copy->ring == ring && copy->tile == tile &&
+          is_place(copy->view, program_.views.size()))
+        rounded = rounded && program_.views[static_cast<std::size_t>(copy->view)].as_tf32;
+    });
+  return rounded;
 }
 
 bool Verifier::fill_fragments(const SharedTile& tile, int fragments, int rest) {
@@ -318,7 +374,8 @@ void Verifier::check(const Store& store) {
   const auto written = [&](const Program::Parameter& one) {
     return one.buffer == store.buffer && one.written;
   };
-  if (store.staging < 0 &&
+  const bool by_threads = store.staging < 0 || store.view < 0;
+  if (by_threads &&
       (store.element == nullptr || store.row == nullptr || store.column == nullptr ||
        std::ranges::none_of(program_.parameters, written)))
     refuse(fmt::format("a store to '{}', which is no place to write to", store.buffer));
@@ -331,12 +388,12 @@ void Verifier::check(const Store& store) {
                        program_.sums[static_cast<std::size_t>(store.runs)].name));
   if (store.contiguous < 1) refuse("a store of no elements");
   check_beside(store);
-  if (store.staging >= 0) check_staged(store);
+  if (store.staging >= 0) store.view < 0 ? check_turned(store) : check_staged(store);
   if (store.adds) check_adds(store);
 }
 
 void Verifier::check_adds(const Store& store) {
-  if (store.staging < 0)
+  if (store.staging < 0 || store.view < 0)
     refuse(fmt::format("outputs are added to '{}' by threads; only copies add", store.buffer));
   if (store.type != ScalarType::kF32)
     refuse(fmt::format("outputs of {} are added to '{}', where they would be rounded twice",
@@ -362,6 +419,23 @@ void Verifier::check_beside(const Store& store) {
         program_.parameters.end())
       return refuse(fmt::format("'{}' is read, and is no parameter", load->op));
   }
+}
+
+void Verifier::check_turned(const Store& store) {
+  if (!is_place(store.staging, program_.stagings.size()))
+    return refuse("a store by what is not there");
+  const auto& [warp_groups, tile] = program_.stagings[static_cast<std::size_t>(store.staging)];
+  const int columns = program_.sums[static_cast<std::size_t>(store.sums)].columns;
+  if (role_->one_thread)
+    return refuse(fmt::format("one thread alone of role '{}' stores by a staging", role_->name));
+  const std::int64_t together = tile.layout.rank() == 2 ? tile.layout.extent(1) : 0;
+  if (tile.type != ScalarType::kF32 || store.runs >= 0 || together < 8 || together % 8 != 0 ||
+      columns % together != 0 || tile.layout != turned_outputs(together))
+    return refuse(fmt::format("'{}' does not turn {} columns of f32: {}", tile.name, columns,
+                              tile.layout.describe()));
+  const auto [user, fresh] = staging_users_.try_emplace(store.staging, role_->name);
+  if (role_->warp_groups > warp_groups || (!fresh && user->second != role_->name))
+    return refuse(fmt::format("'{}' is for {} warp groups of one role", tile.name, warp_groups));
 }
 
 void Verifier::check_staged(const Store& store) {

@@ -2,18 +2,24 @@
 //
 //   contract_variant 4096 4096 4096 f32 NN tf32x3 pipe=fma bm=128 > v.cu   (the rest: the start)
 //   contract_variant 4096 4096 4096 bf16 NN reassociate start=2 > v.cu     (the third first guess)
-//   contract_variant 4096 4096 4096 e4m3xe5m2 NT reduced > v.cu            (8-bit floats: C is
-//   bf16) nvcc -std=c++20 -O3 -gencode=arch=compute_90a,code=sm_90a v.cu -o v && ./v
+//   contract_variant 4096 4096 4096 e4m3xe5m2 NT reduced > v.cu            (8-bit floats: C is bf16)
+//   contract_variant conv 8x64x512x1024 128x3x3 0 1 tf32 bm=128 > v.cu
+//     (a convolution: images x channels x height x width, outputs x the window, padding, dilation)
+//   nvcc -std=c++20 -O3 -gencode=arch=compute_90a,code=sm_90a v.cu -o v && ./v
 //
 // Says on stderr what ptxas says of its registers.
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include "candidates/export/cpp_support.h"
 #include "rewriters/generators/contract/contract.h"
 #include "tests/bench/variant_maps.h"
+#include "tests/unit/rewriters/convolution.h"
 #include "tests/unit/rewriters/generator_harness.h"
 
 namespace hone::generators {
@@ -36,11 +42,11 @@ __global__ void fill(T* to, long long count, unsigned seed) {
 }
 
 int main() {
-  const long long m = $m, n = $n, k = $k;
-  $in* A; $of_b* B; $out* C; float* partial;
-  cudaMalloc(&A, m * k * sizeof *A); cudaMalloc(&B, k * n * sizeof *B); cudaMalloc(&C, m * n * sizeof *C);
-  cudaMalloc(&partial, $scratch + 16);
-  fill<<<1024, 256>>>(A, m * k, 1); fill<<<1024, 256>>>(B, k * n, 2);
+  $sizes
+  $in* A; $of_b* B; $out* C;
+  cudaMalloc(&A, $count_a * sizeof *A); cudaMalloc(&B, $count_b * sizeof *B); cudaMalloc(&C, $count_c * sizeof *C);
+  $scratch
+  fill<<<1024, 256>>>(A, $count_a, 1); fill<<<1024, 256>>>(B, $count_b, 2);
   $views
   cudaStream_t stream;
   cudaStreamCreate(&stream);
@@ -48,17 +54,17 @@ int main() {
   $attributes
   once();
   if (auto e = cudaDeviceSynchronize()) { printf("%s\n", cudaGetErrorString(e)); return 1; }
-  std::vector<$in> a(m * k); std::vector<$of_b> b(k * n); std::vector<$out> c(m * n);
-  cudaMemcpy(a.data(), A, m * k * sizeof *A, cudaMemcpyDeviceToHost);
-  cudaMemcpy(b.data(), B, k * n * sizeof *B, cudaMemcpyDeviceToHost);
-  cudaMemcpy(c.data(), C, m * n * sizeof *C, cudaMemcpyDeviceToHost);
+  std::vector<$in> a($count_a); std::vector<$of_b> b($count_b); std::vector<$out> c($count_c);
+  cudaMemcpy(a.data(), A, $count_a * sizeof *A, cudaMemcpyDeviceToHost);
+  cudaMemcpy(b.data(), B, $count_b * sizeof *B, cudaMemcpyDeviceToHost);
+  cudaMemcpy(c.data(), C, $count_c * sizeof *C, cudaMemcpyDeviceToHost);
   double square = 0, worst = 0, size = 0;
   const int samples = 4000;
   for (int s = 0; s < samples; ++s) {
-    const long long i = s * 7919LL % m, j = s * 104729LL % n;
     double want = 0;
-    for (long long l = 0; l < k; ++l) want += (double)(float)a[$a] * (double)(float)b[$b];
-    const double off = fabs((double)(float)c[i * n + j] - want);
+    const long long at = s * 1000003LL * 7919 % ($count_c);
+    $want
+    const double off = fabs((double)(float)c[at] - want);
     square += off * off; size += want * want; worst = fmax(worst, off);
   }
   cudaEvent_t start, stop; cudaEventCreate(&start); cudaEventCreate(&stop);
@@ -75,29 +81,32 @@ int main() {
     float ms; cudaEventElapsedTime(&ms, start, stop); best = fmin(best, ms / 10);
   }
   printf("%s: %.1f us, %.1f TFLOP/s, relative error %.2e (rms), %.2e (worst)\n", "$title", best * 1e3,
-         2.0 * m * n * k / best / 1e9, sqrt(square / size), worst / sqrt(size / samples));
+         2.0 * $products / best / 1e9, sqrt(square / size), worst / sqrt(size / samples));
 }
 )";
 
-int main_of(int count, char** args) {
-  if (count < 7) {
-    std::fputs(
-        "contract_variant M N K f32|f16|bf16|f64|e4m3[xe5m2] NN|NT|TN|TT MATH [parameter=value "
-        "…]\n",
-        stderr);
-    return 2;
-  }
-  const std::int64_t m = std::atoll(args[1]), n = std::atoll(args[2]), k = std::atoll(args[3]);
-  const std::string types = args[4];
+/// What is timed: the nest, and how its main() computes one output.
+struct Problem {
+  std::unique_ptr<NestCase> nest = std::make_unique<NestCase>();
+  ScalarType type = ScalarType::kF32, b_type = type, out = type;
+  std::string sizes;                      ///< definitions that the others use
+  std::string count_a, count_b, count_c;  ///< elements
+  std::string products;                   ///< multiply-adds in all
+  std::string want;                       ///< adds to `want` what c[at] should be
+};
+
+std::optional<Problem> product_of(char** args) {
+  Problem problem;
+  const std::int64_t m = std::atoll(args[0]), n = std::atoll(args[1]), k = std::atoll(args[2]);
+  const std::string types = args[3];
   const auto first = parse_scalar_type(types.substr(0, types.find('x')));
   const auto second = parse_scalar_type(types.substr(types.find('x') + 1));
-  if (!first || !second) return std::fputs("no such type\n", stderr), 2;
+  if (!first || !second) return std::nullopt;
   const ScalarType type = *first, b_type = *second;
   const ScalarType out = is_fp8(type) ? ScalarType::kBf16 : type;
-  const bool a_transposed = args[5][0] == 'T', b_transposed = args[5][1] == 'T';
-  NestCase nest;
+  const bool a_transposed = args[4][0] == 'T', b_transposed = args[4][1] == 'T';
+  NestCase& nest = *problem.nest;
   auto& nodes = nest.nodes;
-  nest.task.math = *parse_math_level(args[6]);
   const auto i = nodes.new_symbol("i", m), j = nodes.new_symbol("j", n),
              l = nodes.new_symbol("l", k);
   for (const auto& [name, of, elements] :
@@ -105,9 +114,6 @@ int main_of(int count, char** args) {
     nest.concrete.buffers.push_back(
         {name, of, {elements}, *name == 'C' ? Role::kOut : Role::kIn, {}});
   }
-  const auto type_of = [&](const std::string& buffer) {
-    return buffer == "A" ? type : buffer == "B" ? b_type : out;
-  };
   const auto at = [&](nest::SymbolId row, std::int64_t rows, nest::SymbolId column,
                       std::int64_t columns, bool transposed) {
     return transposed ? nodes.add(nodes.scale(nodes.index(column), rows), nodes.index(row))
@@ -123,6 +129,71 @@ int main_of(int count, char** args) {
   nest.nest.guard = nodes.boolean(true);
   nest.nest.value = nodes.cast(nodes.reduce("+", {l}, nodes.op("*", sum, {a, b})), out);
   nest.nest.covers = true;
+  problem.type = type;
+  problem.b_type = b_type;
+  problem.out = out;
+  problem.sizes = fmt::format("const long long m = {}, n = {}, k = {};", m, n, k);
+  problem.count_a = "m * k";
+  problem.count_b = "k * n";
+  problem.count_c = "m * n";
+  problem.products = "m * n * k";
+  problem.want = fmt::format(
+      "const long long i = at / n, j = at % n;\n"
+      "    for (long long l = 0; l < k; ++l) want += (double)(float)a[{}] * (double)(float)b[{}];",
+      a_transposed ? "l * m + i" : "i * k + l", b_transposed ? "j * k + l" : "l * n + j");
+  return problem;
+}
+
+std::optional<Problem> convolution_of(char** args) {
+  Window w;
+  long long images = 0, channels = 0, height = 0, width = 0, outputs = 0, rows = 0, columns = 0;
+  if (std::sscanf(args[0], "%lldx%lldx%lldx%lld", &images, &channels, &height, &width) != 4 ||
+      std::sscanf(args[1], "%lldx%lldx%lld", &outputs, &rows, &columns) != 3)
+    return std::nullopt;
+  w.images = images, w.channels = channels, w.height = height, w.width = width;
+  w.outputs = outputs, w.rows = rows, w.columns = columns;
+  w.pad = std::atoll(args[2]);
+  w.dilation = std::atoll(args[3]);
+  Problem problem;
+  problem.nest = std::make_unique<Convolution>(w, MathLevel::kTf32, false);
+  problem.sizes = fmt::format(
+      "const long long images = {}, channels = {}, height = {}, width = {}, outputs = {}, rows = {}, "
+      "columns = {}, pad = {}, step = {}, out_y = {}, out_x = {};",
+      w.images, w.channels, w.height, w.width, w.outputs, w.rows, w.columns, w.pad, w.dilation,
+      w.out(w.height, w.rows), w.out(w.width, w.columns));
+  problem.count_a = "images * channels * height * width";
+  problem.count_b = "outputs * channels * rows * columns";
+  problem.count_c = "images * outputs * out_y * out_x";
+  problem.products = "images * outputs * out_y * out_x * channels * rows * columns";
+  problem.want = R"(const long long x = at % out_x, y = at / out_x % out_y, o = at / out_x / out_y % outputs;
+    const long long image = at / out_x / out_y / outputs;
+    for (long long l = 0; l < channels * rows * columns; ++l) {
+      const long long f = l / rows / columns, r = l / columns % rows, q = l % columns;
+      const long long in_y = y + r * step - pad, in_x = x + q * step - pad;
+      if (in_y < 0 || in_y >= height || in_x < 0 || in_x >= width) continue;
+      want += (double)a[((image * channels + f) * height + in_y) * width + in_x] *
+              (double)b[((o * channels + f) * rows + r) * columns + q];
+    })";
+  return problem;
+}
+
+int main_of(int count, char** args) {
+  const bool convolves = count > 1 && std::string_view(args[1]) == "conv";
+  if (count < 7) {
+    std::fputs(
+        "contract_variant M N K f32|f16|bf16|f64|e4m3[xe5m2] NN|NT|TN|TT MATH [parameter=value …]\n"
+        "contract_variant conv NxCxHxW OxRxS PADDING DILATION MATH [parameter=value …]\n",
+        stderr);
+    return 2;
+  }
+  std::optional<Problem> problem = convolves ? convolution_of(args + 2) : product_of(args + 1);
+  if (!problem) return std::fputs("no such types or sizes\n", stderr), 2;
+  NestCase& nest = *problem->nest;
+  const ScalarType type = problem->type, b_type = problem->b_type, out = problem->out;
+  const auto type_of = [&](const std::string& buffer) {
+    return buffer == "A" ? type : buffer == "B" ? b_type : buffer == "C" ? out : ScalarType::kF32;
+  };
+  nest.task.math = *parse_math_level(args[6]);
 
   const auto generator = make_contract();
   const auto offer = generator->match(nest.goal());
@@ -156,7 +227,7 @@ int main_of(int count, char** args) {
     auto [encoded, list] = map_texts(launch, type_of);
     maps += encoded;
     for (const std::string& arg : launch.args)
-      list += (list.empty() ? "" : ", ") + (arg == "g_partial" ? "partial" : arg);
+      list += (list.empty() ? "" : ", ") + arg;
     launches +=
         fmt::format("{}<<<dim3({}, {}), {}, {}, stream>>>({}); ", launch.kernel, grid[0],
                     grid.size() > 1 ? grid[1] : 1, launch.block[0], launch.shared_bytes, list);
@@ -164,28 +235,31 @@ int main_of(int count, char** args) {
         fmt::format("cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});",
                     launch.kernel, launch.shared_bytes);
   }
-  std::int64_t scratch = 0;
+  std::string scratch;
   for (const Buffer& buffer : generated->scratch) {
-    scratch = static_cast<std::int64_t>(size_of(buffer.type));
-    for (const Expr& size : buffer.shape) scratch *= *size.eval({});
+    auto bytes = static_cast<std::int64_t>(size_of(buffer.type));
+    for (const Expr& size : buffer.shape) bytes *= *size.eval({});
+    scratch += fmt::format("{0}* {1}; cudaMalloc(&{1}, {2}LL);", cuda_name(buffer.type), buffer.name,
+                           bytes);
   }
   std::string text = NestCase::source_of(*generated);
   if (!maps.empty()) text += "#include <cstring>\n" + std::string(exporting::kCppTensorMaps);
   text += kMain;
   for (const auto& [name, value] : std::initializer_list<std::pair<std::string, std::string>>{
-           {"$m", fmt::format("{}", m)},
-           {"$n", fmt::format("{}", n)},
-           {"$k", fmt::format("{}", k)},
            {"$in", std::string(cuda_name(type))},
            {"$of_b", std::string(cuda_name(b_type))},
            {"$out", std::string(cuda_name(out))},
-           {"$scratch", fmt::format("{}LL", scratch)},
+           {"$scratch", scratch},
            {"$launches", launches},
            {"$attributes", attributes},
            {"$views", maps},
            {"$title", to_string(step)},
-           {"$a", a_transposed ? "l * m + i" : "i * k + l"},
-           {"$b", b_transposed ? "j * k + l" : "l * n + j"}}) {
+           {"$sizes", problem->sizes},
+           {"$count_a", problem->count_a},
+           {"$count_b", problem->count_b},
+           {"$count_c", problem->count_c},
+           {"$products", problem->products},
+           {"$want", problem->want}}) {
     for (std::size_t found = 0; (found = text.find(name, found)) != text.npos;
          found += value.size()) {
       text.replace(found, name.size(), value);

@@ -378,6 +378,23 @@ TEST_P(ExportForms, CuAndHppCompileTogether) {
   EXPECT_EQ(compiled.status, 0) << compiled.out << compiled.err;
 }
 
+TEST_F(Export, MapsThatRoundNeedATaskWhoseMathAllowsIt) {
+  std::string plain = kTensorMap;
+  const std::string rounds = R"(,
+              "as_tf32": true)";
+  ASSERT_TRUE(plain.contains(rounds));
+  plain.erase(plain.find(rounds), rounds.size());
+  const std::string file = folder_.write("rounds.cu", kTensorMap);
+  const auto verdict = [&](const std::string& task) {
+    const auto said = hone({"evaluate", folder_.write("task.cu", task), file, "--device",
+                            "emu:sm_90", "--db", db_, "--json", "-"});
+    EXPECT_FALSE(said.out.empty()) << said.err;
+    return said.out;
+  };
+  EXPECT_TRUE(verdict(plain).contains("its tensor maps round f32 to tf32")) << verdict(plain);
+  EXPECT_TRUE(verdict(kTensorMap).contains("\"ok\"")) << verdict(kTensorMap);
+}
+
 INSTANTIATE_TEST_SUITE_P(Tasks, ExportForms,
                          ::testing::Values("matmul", "softmax", "attention", "histogram",
                                            "variance", "global_sum", "transpose", "conv3x3", "half",

@@ -32,24 +32,6 @@ bool change_value(const Proposal& proposal, double neighbour, Step& step, Random
   return true;
 }
 
-FirstSteps first_steps(const std::vector<Proposal>& proposals, std::size_t of_each) {
-  FirstSteps first;
-  std::size_t rounds = 0;
-  for (const Proposal& proposal : proposals) rounds = std::max(rounds, proposal.starts.size());
-  for (std::size_t round = 0; round < std::min(rounds, of_each); ++round)
-    for (const Proposal& proposal : proposals)
-      if (round < proposal.starts.size())
-        first.steps.push_back(proposal.step(proposal.starts[round]));
-  first.with_start = first.steps.size();
-  for (const Proposal& proposal : proposals) {
-    if (!proposal.starts.empty()) continue;
-    std::vector<std::size_t> middle;
-    for (const Parameter& p : proposal.parameters) middle.push_back(p.domain.size() / 2);
-    first.steps.push_back(proposal.step(middle));
-  }
-  return first;
-}
-
 namespace {
 
 using Offered = std::vector<const Proposal*>;
@@ -67,6 +49,29 @@ Offered loosest_first(const std::vector<Proposal>& proposals) {
   std::ranges::stable_sort(offered, std::ranges::greater(), &Proposal::math);
   return offered;
 }
+
+}  // namespace
+
+FirstSteps first_steps(const std::vector<Proposal>& proposals, std::size_t of_each) {
+  FirstSteps first;
+  std::size_t rounds = 0;
+  for (const Proposal& proposal : proposals) rounds = std::max(rounds, proposal.starts.size());
+  const Offered offered = loosest_first(proposals);
+  for (std::size_t round = 0; round < std::min(rounds, of_each); ++round)
+    for (const Proposal* proposal : offered)
+      if (round < proposal->starts.size())
+        first.steps.push_back(proposal->step(proposal->starts[round]));
+  first.with_start = first.steps.size();
+  for (const Proposal& proposal : proposals) {
+    if (!proposal.starts.empty()) continue;
+    std::vector<std::size_t> middle;
+    for (const Parameter& p : proposal.parameters) middle.push_back(p.domain.size() / 2);
+    first.steps.push_back(proposal.step(middle));
+  }
+  return first;
+}
+
+namespace {
 
 Recipe start_everywhere(Space& space, const std::vector<Proposal>& proposals,
                         Offered (*order)(const std::vector<Proposal>&)) {

@@ -183,6 +183,14 @@ Result<Contraction> analyse(const Goal& goal) {
   c.m = flat_index(nodes, "m", best.m, digits);
   c.n = flat_index(nodes, "n", best.n, digits);
   c.k = flat_index(nodes, "k", best.k, digits);
+  const auto extents = [&](const std::vector<SymbolId>& symbols) {
+    std::vector<std::int64_t> of;
+    for (const SymbolId symbol : symbols) of.push_back(nodes.extent(symbol));
+    return of;
+  };
+  c.m_digits = extents(best.m);
+  c.n_digits = extents(best.n);
+  c.k_digits = extents(best.k);
   c.batch_size = nodes.extent(c.batch);
   c.m_size = nodes.extent(c.m);
   c.n_size = nodes.extent(c.n);
@@ -274,6 +282,11 @@ Result<Contraction> analyse(const Goal& goal) {
   };
   for (const Ref value : {c.a.value, c.a.mask, c.b.value, c.b.mask, c.value, c.guard, c.element}) {
     inputs_of(value);
+  }
+  c.patches = patches_of(c, c.b);
+  if (!c.patches) {
+    c.patches = patches_of(c, c.a);
+    c.patches_of_a = c.patches.has_value();
   }
   return c;
 }

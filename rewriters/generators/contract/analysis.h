@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "rewriters/generators/contract/patches.h"
 #include "rewriters/generators/generator.h"
 
 namespace hone::generators::contract {
@@ -42,6 +44,11 @@ struct Contraction {
   SymbolId batch = -1, m = -1, n = -1, k = -1;
   std::int64_t batch_size = 1, m_size = 1, n_size = 1, k_size = 1;
   Operand a, b;
+  /// Extents of the nest's indices that make rows, columns and k, outermost first.
+  std::vector<std::int64_t> m_digits, n_digits, k_digits;
+  /// How one operand is read, A or B, where boxes of a tensor can bring it; else empty.
+  std::optional<Patches> patches;
+  bool patches_of_a = false;
   /// What the sum is in the nest: f32 or f64.
   ScalarType total_type = ScalarType::kF32;
   /// An f64 sum of products of f32 or less that is rounded to f32 or less: tiles may add runs of

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "rewriters/affine/integers.h"
@@ -114,13 +115,16 @@ std::optional<tile::View> output_view(const Contraction& c) {
   return view;
 }
 
+constexpr int kPatchStages = 2;  // of boxes: one comes while one is read
+
 /// Stages of what is made of B as tf32.
 constexpr int kMadeStages = 3;  // one is written, one multiplied, one may wait for a slow group
 
 /// What the roles have in common: which tile of the output is next, and of which part of k.
 struct Place {
   SymbolId batch = -1, m_first = -1, n_first = -1;
-  SymbolId slice = -1;  ///< only where sums are split
+  SymbolId slice = -1;         ///< only where sums are split
+  SymbolId row_of_tiles = -1;  ///< where copies bring A in patches, in place of m_first
 };
 
 class BulkBuilder {
@@ -128,19 +132,25 @@ class BulkBuilder {
   BulkBuilder(const Contraction& given, const Schedule& s, const Goal& goal,
               const std::string& prefix)
       : given_(given),
-        c_(is_hopper_tf32(s.pipe) && of_columns(given) ? transposed(given) : given),
+        c_(as_multiplied(given, s)),
         s_(s),
         goal_(goal),
         nodes_(*given.nodes),
-        tile_k_(tile::line_of(given.a.type)) {
+        tile_k_(tile::line_of(given.a.type)),
+        prefix_(prefix) {
+    if (uses_patches(given, s.pipe)) {
+      tiling_ = *tiling_of(*given.patches, s.bm);
+      arrange_in_patches();
+    }
     const Contraction& c = c_;
     // A cluster's blocks have neighbouring rows of tiles: one tile here.
     tiles_m_ = ceil_divide(c.m_size, s.bm * s.cluster);
     tiles_n_ = ceil_divide(c.n_size, s.bn);
     of_slice_ = tiles_m_ * tiles_n_ * c.batch_size;
     tiles_ = of_slice_ * s.split_k;
-    k_each_ = s.split_k == 1 ? c.k_size
-                             : ceil_divide(ceil_divide(c.k_size, tile_k_), s.split_k) * tile_k_;
+    const std::int64_t whole = tiling_ ? tiling_->groups * tile_k_ : tile_k_;  // of k, undivided
+    k_each_ =
+        s.split_k == 1 ? c.k_size : ceil_divide(ceil_divide(c.k_size, whole), s.split_k) * whole;
     program_.kernel = prefix + "contract";
     program_.prefix = prefix;
     program_.nodes = &nodes_;
@@ -150,7 +160,7 @@ class BulkBuilder {
     program_.comment = fmt::format(
         "{}{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. "
         "{}, {} of 128 threads multiply them; each block does every {}th tile.{}",
-        c.describe(), is_turned() ? ", transposed" : "", s.bm, s.bn, tile_k_, s.stages,
+        given.describe(), is_turned() ? ", transposed" : "", s.bm, s.bn, tile_k_, s.stages,
         is_gathered(s.pipe) ? "A group of 128 threads writes those of one operand there"
                             : "A thread copies tiles there",
         s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64), program_.grid / s.cluster,
@@ -166,32 +176,52 @@ class BulkBuilder {
     program_.sums = {{"sums", s_.bn}};
     if (in_runs() || in_short_runs() || is_thrice(s_.pipe))
       program_.sums.push_back({"runs", s_.bn});
-    const auto tile_of = [&](const char* name, const Operand& operand, int rows) {
-      return tile::SharedTile{
-          name, operand.type,
-          tile::wgmma_operand(rows, tile_k_, strides_of(c_, operand)->other == 1, operand.type)};
-    };
     if (!is_gathered(s_.pipe)) {
-      program_.views = {*view_of(c_, c_.a, s_.bm), *view_of(c_, c_.b, s_.bn / s_.cluster)};
-      program_.rings = {
-          {"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm), tile_of("tile_b", c_.b, s_.bn)}}};
+      const auto tile_of = [&](const char* name, const Operand& operand, int rows, bool along_k) {
+        return tile::SharedTile{name, operand.type,
+                                tile::wgmma_operand(rows, tile_k_, along_k, operand.type)};
+      };
+      program_.views = {tiling_ ? view_of_patches() : *view_of(c_, c_.a, s_.bm),
+                        *view_of(c_, c_.b, s_.bn / s_.cluster)};
+      a_along_k_ = !tiling_ && strides_of(c_, c_.a)->other == 1;
+      b_along_k_ = strides_of(c_, c_.b)->other == 1;
+      const tile::SharedTile tile_b = tile_of("tile_b", c_.b, s_.bn, b_along_k_);
+      if (tiling_) {
+        program_.rings = {{"patches", kPatchStages, {patch()}}, {"tiles", s_.stages, {tile_b}}};
+      } else {
+        program_.rings = {
+            {"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm, a_along_k_), tile_b}}};
+      }
     }
     if (is_hopper_tf32(s_.pipe)) {
-      add_tf32_ring();
-      program_.fragments = {{"of_a", static_cast<int>(tile_k_), ScalarType::kF32}};
-      if (is_thrice(s_.pipe))
-        program_.fragments.push_back({"rest_of_a", static_cast<int>(tile_k_), ScalarType::kF32});
+      if (makes_b()) add_tf32_ring();
+      // Copies round what products read from where they bring it.
+      if (!makes_b())
+        for (tile::View& view : program_.views) view.as_tf32 = true;
+    }
+    if (reads_fragments()) {
+      const int k = static_cast<int>(tile_k_);
+      program_.fragments = {{"of_a", k, ScalarType::kF32}};
+      if (is_thrice(s_.pipe)) {
+        program_.fragments.push_back({"rest_of_a", k, ScalarType::kF32});
+      } else if (tiling_ && tiling_->groups > 1) {
+        program_.fragments.push_back({"next_of_a", k, ScalarType::kF32});
+      }
     }
     stage_outputs();
     parameters();
     const auto [load_registers, math_registers] = registers();
+    made_ring_ = is_gathered(s_.pipe) ? 0 : b_ring() + 1;
     if (is_gathered(s_.pipe)) {
       name_elements();
       program_.roles = {{.name = "gather", .registers = load_registers, .body = {gather()}}};
     } else {
       program_.roles = {
-          {.name = "load", .registers = load_registers, .one_thread = true, .body = {load()}}};
-      if (is_hopper_tf32(s_.pipe))
+          {.name = "load",
+           .registers = load_registers,
+           .one_thread = true,
+           .body = {tiling_ ? load_patches() : load()}}};
+      if (makes_b())
         program_.roles.push_back(
             {.name = "split", .registers = kSplitRegisters, .body = {split()}});
     }
@@ -200,7 +230,47 @@ class BulkBuilder {
     return std::move(program_);
   }
 
+  /// The launch before that packs B, where A is read in patches: in rows of k, as it goes through
+  /// the window, with zeros where there is none.
+  void add_packing(Generated& generated) {
+    if (!tiling_) return;
+    Printer printer(nodes_);
+    printer.indices = {{c_.n, "n"}, {c_.k, "k"}};
+    const std::int64_t all = c_.n_size * c_.k_size;
+    GeneratedLaunch launch{.kernel = prefix_ + "pack_operand", .grid = {ceil_divide(all, 256)}, .block = {256}};
+    std::string parameters;
+    for (const std::string& name : read_by({packed_value_})) {
+      launch.args.push_back(name);
+      parameters +=
+          fmt::format("const {}* __restrict__ {}, ", type_name(goal_.buffer(name)->type), name);
+    }
+    launch.args.push_back(packed());
+    generated.source += filled(
+        R"(
+// Packs the operand that is the same for all tiles of the other one: rows of $k_size along k, in the order
+// in which tiles go through it, and zeros where there is none.
+__global__ void __launch_bounds__(256) $prefixpack_operand($parametersfloat* __restrict__ $packed) {
+  const int number = blockIdx.x * 256 + threadIdx.x, n = number / $k_size, k = number % $k_size;
+  if (n < $n_size) $packed[number] = $value;
+}
+)",
+        {{"prefix", prefix_},
+         {"packed", packed()},
+         {"parameters", parameters},
+         {"k_size", std::to_string(c_.k_size)},
+         {"n_size", std::to_string(c_.n_size)},
+         {"value", printer.print(packed_value_)}});
+    generated.launches.insert(generated.launches.begin(), std::move(launch));
+    Buffer buffer;
+    buffer.name = packed();
+    buffer.type = ScalarType::kF32;
+    buffer.role = Role::kScratch;
+    buffer.shape = {Expr(c_.n_size), Expr(c_.k_size)};
+    generated.scratch.push_back(std::move(buffer));
+  }
+
  private:
+  [[nodiscard]] std::string packed() const { return prefix_ + "packed"; }
   Ref number(std::int64_t value) { return nodes_.integer(value); }
   Ref at(SymbolId symbol) { return nodes_.index(symbol); }
   /// Of the block in its cluster.
@@ -208,7 +278,7 @@ class BulkBuilder {
 
   /// Registers that the copying threads leave to the others.
   [[nodiscard]] std::pair<int, int> registers() const {
-    const bool gathers = is_gathered(s_.pipe), split = is_hopper_tf32(s_.pipe) && !gathers;
+    const bool gathers = is_gathered(s_.pipe), split = makes_b() && !gathers;
     const int groups = s_.bm / 64, all = groups + (split ? 2 : 1);
     const int each = tile::Limits().registers / (128 * all) / 8 * 8;
     if (groups == 1 && !split) return {0, 0};
@@ -230,16 +300,199 @@ class BulkBuilder {
     }
   }
   /// wgmma reads B's upper bits where a copy has brought it.
-  [[nodiscard]] bool reads_b_itself() const {
-    return !is_gathered(s_.pipe) && strides_of(c_, c_.b)->other == 1;
+  [[nodiscard]] bool reads_b_itself() const { return !is_gathered(s_.pipe) && b_along_k_; }
+  /// Whether a role makes tf32 of B: its halves, or what wgmma is to read instead of it.
+  [[nodiscard]] bool makes_b() const { return s_.splits || is_gathered(s_.pipe); }
+  /// Whether wgmma has A in registers.
+  [[nodiscard]] bool reads_fragments() const {
+    return is_hopper_tf32(s_.pipe) && (makes_b() || !a_along_k_);
   }
-  [[nodiscard]] bool is_turned() const { return c_.m != given_.m; }
+  [[nodiscard]] bool is_turned() const { return c_.a.value != given_.a.value; }
+
+  /// Rows and k as boxes of the tensor bring them; B as the launch before writes it.
+  void arrange_in_patches() {
+    const Patches& patches = *given_.patches;
+    const SymbolId k = nodes_.new_symbol("k", tiling_->k_size());
+    const SymbolId m = nodes_.new_symbol("m", tiling_->tiles() * s_.bm);
+    const PatchDigits digits = digits_of_k(nodes_, patches, *tiling_, at(k));
+    const nest::Nodes::Substitution of_k = {{c_.k, number_of(nodes_, patches.k, digits.digits)}};
+    packed_value_ =
+        nodes_.select(nodes_.both(digits.there, nodes_.substitute(c_.b.mask, of_k)),
+                      nodes_.cast(nodes_.substitute(c_.b.value, of_k), ScalarType::kF32),
+                      nodes_.number(0, ScalarType::kF32));
+    const PatchDigits rows = digits_of_row(nodes_, patches, *tiling_, at(m));
+    // By digits that stay below their extents first: so no number is made of them and divided again.
+    std::vector<Ref> named;
+    nest::Nodes::Substitution of_names;
+    for (std::size_t i = 0; i < patches.rows.size(); ++i) {
+      const SymbolId name = nodes_.new_symbol("digit", patches.rows[i]);
+      named.push_back(at(name));
+      of_names[name] = rows.digits[i];
+    }
+    const nest::Nodes::Substitution of_m = {{c_.m, number_of(nodes_, patches.rows, named)}};
+    by_patches_ = [this, of_m, of_names](Ref value) {
+      return nodes_.substitute(nodes_.substitute(value, of_m), of_names);
+    };
+    c_.value = by_patches_(c_.value);
+    c_.element = by_patches_(c_.element);
+    c_.guard = nodes_.both(rows.there, by_patches_(c_.guard));
+    in_output_ = rows.there;
+    c_.m = c_.a.outer = m;
+    c_.k = c_.a.k = c_.b.k = k;
+    c_.b.mask = nodes_.boolean(true);
+    c_.b.value = nodes_.load(packed(), ScalarType::kF32,
+                             nodes_.add(nodes_.scale(at(c_.n), tiling_->k_size()), at(k)));
+  }
+  tile::View view_of_patches() const {
+    const Patches& patches = *given_.patches;
+    tile::View view{.name = "map_a", .buffer = patches.buffer};
+    for (const Patches::Dimension& one : patches.dimensions) {
+      view.shape.push_back(one.extent);
+      view.strides.push_back(one.stride);
+      view.box.push_back(1);
+    }
+    view.strides.pop_back();
+    const std::size_t rank = view.box.size();
+    view.box[rank - 3] = tiling_->box_rows;
+    view.box[rank - 2] = tiling_->channels;
+    view.box[rank - 1] = tiling_->line;
+    return view;
+  }
+  /// (input of the rows, channel)
+  [[nodiscard]] tile::SharedTile patch() const {
+    const PatchTiling& t = *tiling_;
+    return {"patch", ScalarType::kF32,
+            tile::Layout({{{t.line, 1}, {t.box_rows, t.channels * t.line}}, {{t.channels, t.line}}})};
+  }
+  /// Where B's tiles are.
+  [[nodiscard]] int b_ring() const { return tiling_ ? 1 : 0; }
+  /// Of a row of tiles, counted in steps, from the slice's first on.
+  Ref step_at(const Place& place, SymbolId step) {
+    const std::int64_t each = k_each_ / (tiling_->groups * tile_k_);
+    return place.slice < 0 ? at(step)
+                           : nodes_.add(nodes_.scale(at(place.slice), each), at(step));
+  }
+  SymbolId new_step() {
+    return nodes_.new_symbol("step", k_each_ / (tiling_->groups * tile_k_));
+  }
+  tile::Loop over(SymbolId symbol, tile::Body body) {
+    return {symbol, number(0), number(nodes_.extent(symbol)), number(1), std::move(body), ""};
+  }
+
+  /// For each step a box of A, and for each group of places a tile of B.
+  tile::Operation load_patches() {
+    const SymbolId tile = nodes_.new_symbol("tile", tiles_), step = new_step(),
+                   group = nodes_.new_symbol("group", tiling_->groups);
+    tile::Body body;
+    const Place where = place(tile, body, true);
+    const Ref here = step_at(where, step);
+    tile::Body tiles = {
+        {tile::Acquire{1}},
+        {tile::BulkCopy{.ring = 1,
+                        .tile = 0,
+                        .view = 1,
+                        .from = {at(where.n_first),
+                                 nodes_.add(nodes_.scale(here, tiling_->groups * tile_k_),
+                                            nodes_.scale(at(group), tile_k_))},
+                        .to = {0, 0}}},
+        {tile::Commit{1}}};
+    body.push_back({over(step, {{tile::Acquire{0}},
+                                {tile::BulkCopy{.ring = 0,
+                                                .tile = 0,
+                                                .view = 0,
+                                                .from = place_of_box(nodes_, *given_.patches,
+                                                                     *tiling_,
+                                                                     at(where.row_of_tiles), here),
+                                                .to = {0, 0}}},
+                                {tile::Commit{0}},
+                                {over(group, std::move(tiles))}})});
+    return over_tiles(tile, std::move(body));
+  }
+
+  /// All of k for one tile of outputs.
+  tile::Operation multiply_patches(Ref of_group) {
+    const SymbolId step = new_step();
+    tile::Body body = {{tile::Wait{0}}};
+    if (is_thrice(s_.pipe)) {
+      const SymbolId group = nodes_.new_symbol("group", tiling_->groups);
+      tile::Body round;
+      read_group(at(group), of_group, 0, round);
+      round.push_back({tile::Wait{1}});
+      multiply_fragments(round, nodes_.is_zero(nodes_.add(at(step), at(group))), {});
+      body.push_back({over(group, std::move(round))});
+    } else {
+      multiply_in_pairs(step, of_group, body);
+    }
+    body.push_back({tile::Release{0}});
+    if (in_runs() && !is_thrice(s_.pipe))
+      body.push_back({tile::AddRuns{0, 1, nodes_.is_zero(at(step))}});
+    return {over(step, std::move(body))};
+  }
+  /// What the next group of places in the window reads comes while the tensor cores are at this
+  /// one's, in other registers: so groups go in pairs.
+  void multiply_in_pairs(SymbolId step, Ref of_group, tile::Body& body) {
+    const std::int64_t groups = tiling_->groups, last = groups - 1;
+    const auto round = [&](tile::Body& body, Ref group, int from, Ref next) {
+      tile::Body meanwhile;
+      if (next != nullptr) read_group(next, of_group, 1 - from, meanwhile);
+      body.push_back({tile::Wait{1}});
+      multiply_fragments(body, nodes_.is_zero(nodes_.add(at(step), group)), std::move(meanwhile),
+                         from);
+    };
+    read_group(number(0), of_group, 0, body);
+    if (groups > 1) {
+      const SymbolId pair = nodes_.new_symbol("pair", groups / 2);
+      const Ref first = nodes_.scale(at(pair), 2), second = nodes_.add(first, number(1));
+      Ref third = nodes_.add(first, number(2));
+      if (groups % 2 == 0) third = nodes_.op("min", ScalarType::kI64, {third, number(last)});
+      tile::Body rounds;
+      round(rounds, first, 0, second);
+      round(rounds, second, 1, third);
+      body.push_back({over(pair, std::move(rounds))});
+    }
+    if (groups % 2 == 1) round(body, number(last), 0, nullptr);
+  }
+  /// What a group of places in the window reads, to these fragments and, of three products, the
+  /// next ones.
+  void read_group(Ref group, Ref of_group, int fragments, tile::Body& body) {
+    const PatchSteps steps = steps_in_box(*given_.patches, *tiling_);
+    const std::int64_t places = tile_k_ / tiling_->channels;
+    for (std::int64_t i = 0; i < places; ++i) {
+      const PatchDigits place =
+          place_in_box(nodes_, *given_.patches, *tiling_,
+                       nodes_.add(nodes_.scale(group, places), number(i)));
+      body.push_back({tile::ReadPatch{.fragments = fragments,
+                                      .rest = is_thrice(s_.pipe) ? fragments + 1 : -1,
+                                      .ring = 0,
+                                      .tile = 0,
+                                      .first = static_cast<int>(i * tiling_->channels),
+                                      .row = of_group,
+                                      .from = place.digits[0],
+                                      .there = place.there,
+                                      .width = tiling_->width,
+                                      .across = steps.across,
+                                      .down = steps.down}});
+    }
+  }
 
   /// Where shared memory is left for it, outputs are copied in bulk, as many columns at a time as
   /// fit.
   void stage_outputs() {
     // Values that read the output's own buffer read it through a pointer.
-    if (s_.split_k > 1 || (added_to_output(c_) == nullptr && reads(c_.value, c_))) return;
+    if (s_.split_k > 1) return;
+    if (tiling_ && !in_runs() && s_.bn >= 32) {
+      // Outputs of neighbouring rows lie side by side.
+      for (int columns = s_.bn; columns >= 32; columns /= 2) {
+        const tile::Staging staging{
+            s_.bm / 64, {"turned", ScalarType::kF32, tile::turned_outputs(columns)}};
+        if (program_.shared_bytes() + staging.warp_groups * staging.tile.bytes() >
+            shared_limit(goal_))
+          continue;
+        program_.stagings = {staging};
+        return;
+      }
+    }
+    if (tiling_ || (added_to_output(c_) == nullptr && reads(c_.value, c_))) return;
     const auto view = output_view(c_);
     for (int columns = s_.bn; view && columns >= 64; columns /= 2) {
       const tile::Staging staging{
@@ -264,8 +517,11 @@ class BulkBuilder {
     if (is_gathered(s_.pipe))
       values.insert(values.end(), {c_.a.value, c_.a.mask, c_.b.value, c_.b.mask});
     read_parameters(values);
-    if (program_.stagings.empty())
+    if (!stores_by_copies())
       program_.parameters.push_back({c_.nest->buffer, c_.nest->type, true});
+  }
+  [[nodiscard]] bool stores_by_copies() const {
+    return !program_.stagings.empty() && !tiling_;
   }
   void read_parameters(const std::vector<Ref>& values) {
     for (const std::string& name : read_by(values))
@@ -290,7 +546,7 @@ class BulkBuilder {
 
   /// Names for the place of the `tile`th tile. Blocks that run together go through s.group rows of
   /// tiles: what they read stays in the L2.
-  Place place(SymbolId tile, tile::Body& body) {
+  Place place(SymbolId tile, tile::Body& body, bool copies = false) {
     const auto define = [&](const char* name, Ref value, std::int64_t extent) {
       const SymbolId symbol = nodes_.new_symbol(name, extent);
       body.push_back({tile::Define{symbol, value}});
@@ -329,7 +585,11 @@ class BulkBuilder {
       column = nodes_.divide(in_group, at(rows_here));
     }
     row = nodes_.add(nodes_.scale(row, s_.cluster), rank());
-    place.m_first = define("m_first", nodes_.scale(row, s_.bm), tiles_m_ * s_.cluster * s_.bm);
+    if (tiling_ && copies) {
+      place.row_of_tiles = define("row_of_tiles", row, tiles_m_);
+    } else {
+      place.m_first = define("m_first", nodes_.scale(row, s_.bm), tiles_m_ * s_.cluster * s_.bm);
+    }
     place.n_first = define("n_first", nodes_.scale(column, s_.bn), tiles_n_ * s_.bn);
     return place;
   }
@@ -373,7 +633,7 @@ class BulkBuilder {
     const SymbolId tile = nodes_.new_symbol("tile", tiles_);
     const SymbolId k = nodes_.new_symbol("k_first", k_each_);
     tile::Body body;
-    const Place where = place(tile, body);
+    const Place where = place(tile, body, true);
     tile::Body round = {{tile::Acquire{0}}};
     copies(true, where, k, round);
     copies(false, where, k, round);
@@ -389,7 +649,9 @@ class BulkBuilder {
     const Place where = place(tile, body);
     const Ref of_group = s_.bm == 64 ? number(0) : nodes_.scale(at(program_.group), 64);
     const Ref fresh = nodes_.is_zero(at(k));
-    if (is_hopper_tf32(s_.pipe)) {
+    if (tiling_) {
+      body.push_back(multiply_patches(of_group));
+    } else if (reads_fragments()) {
       if (is_gathered(s_.pipe)) body.push_back(gather_a(where, number(0), of_group));
       body.push_back(is_thrice(s_.pipe) || !in_runs()
                          ? tile::Operation{over_k(k, tf32_round(where, k, of_group))}
@@ -474,49 +736,59 @@ class BulkBuilder {
 
   /// B to what wgmma reads of it.
   tile::Operation split() {
-    const bool both = program_.rings[1].tiles.size() == 2;
+    const bool both = program_.rings[static_cast<std::size_t>(made_ring_)].tiles.size() == 2;
     const int big = both || !is_thrice(s_.pipe) ? 0 : -1;
     const int rest = !is_thrice(s_.pipe) ? -1 : both ? 1 : 0;
     return over_tiles(
         nodes_.new_symbol("tile", tiles_),
-        {{over_k(nodes_.new_symbol("k_first", k_each_), {{tile::Wait{0}},
-                                                         {tile::Acquire{1}},
-                                                         {tile::SplitTile{0, 1, 1, big, rest}},
-                                                         {tile::Commit{1}},
-                                                         {tile::Release{0}}})}});
+        {{over_k(nodes_.new_symbol("k_first", k_each_),
+                 {{tile::Wait{b_ring()}},
+                  {tile::Acquire{made_ring_}},
+                  {tile::SplitTile{b_ring(), tiling_ ? 0 : 1, made_ring_, big, rest}},
+                  {tile::Commit{made_ring_}},
+                  {tile::Release{b_ring()}}})}});
   }
 
-  /// One tile of k as tf32: once, or the three products of halves that matter, the small ones
-  /// first.
+  /// One tile of k as tf32.
   tile::Body tf32_round(const Place& where, SymbolId k, Ref of_group) {
     const Ref fresh = nodes_.is_zero(at(k));
     const bool gathered = is_gathered(s_.pipe), thrice = is_thrice(s_.pipe);
-    const bool itself = reads_b_itself() && thrice;  // wgmma reads the ring of copies, too
-    const int made = gathered ? 0 : 1, sums = thrice || in_runs() ? 1 : 0;
-    tile::Body body;
+    tile::Body body, meanwhile;
     if (gathered) {
       body.push_back({tile::RoundElements{0, 0, thrice ? 1 : -1}});
+      // The next elements are on their way while the tensor cores are at these.
+      meanwhile.push_back(gather_a(where, nodes_.add(at(k), number(tile_k_)), of_group));
     } else {
       body.push_back({tile::Wait{0}});
-      body.push_back({tile::ReadFragments{0, thrice ? 1 : -1, 0, 0, of_group}});
-      if (!itself) body.push_back({tile::Release{0}});
+      body.push_back({tile::ReadFragments{0, thrice ? 1 : -1, 0, 0, of_group, !makes_b()}});
+      if (!multiplies_copies()) body.push_back({tile::Release{0}});
     }
-    body.push_back({tile::Wait{made}});
-    const int big_ring = itself ? 0 : made, big = itself ? 1 : 0;
+    multiply_fragments(body, fresh, std::move(meanwhile));
+    return body;
+  }
+  /// wgmma reads the ring of copies, too, or alone.
+  [[nodiscard]] bool multiplies_copies() const {
+    return !is_gathered(s_.pipe) && (!makes_b() || (b_along_k_ && is_thrice(s_.pipe)));
+  }
+  /// Fragments by the tile of B whose copy has come: once, or the three products of halves that
+  /// matter, the small ones first. `fresh`: the first of all. `from`: which fragments.
+  void multiply_fragments(tile::Body& body, Ref fresh, tile::Body meanwhile, int from = 0) {
+    const bool thrice = is_thrice(s_.pipe), itself = multiplies_copies();
+    const int sums = thrice || in_runs() ? 1 : 0, big_tile = tiling_ ? 0 : 1;
+    if (makes_b()) body.push_back({tile::Wait{made_ring_}});
+    const int big_ring = itself ? b_ring() : made_ring_, big = itself ? big_tile : 0;
     if (thrice) {
-      const Ref first = in_runs() ? fresh : nodes_.boolean(true);
-      body.push_back({tile::Multiply{sums, big_ring, 0, big, nullptr, first, -1, 1}});
-      body.push_back({tile::Multiply{sums, made, 0, itself ? 0 : 1, nullptr, nullptr, -1, 0}});
+      const Ref begins = in_runs() ? fresh : nodes_.boolean(true);
+      body.push_back({tile::Multiply{sums, big_ring, 0, big, nullptr, begins, -1, from + 1}});
+      body.push_back({tile::Multiply{sums, made_ring_, 0, itself ? 0 : 1, nullptr, nullptr, -1, from}});
     }
     body.push_back(
-        {tile::Multiply{sums, big_ring, 0, big, nullptr, thrice ? nullptr : fresh, -1, 0}});
-    // The next elements are on their way while the tensor cores are at these.
-    if (gathered) body.push_back(gather_a(where, nodes_.add(at(k), number(tile_k_)), of_group));
+        {tile::Multiply{sums, big_ring, 0, big, nullptr, thrice ? nullptr : fresh, -1, from}});
+    std::ranges::move(meanwhile, std::back_inserter(body));
     body.push_back({tile::Await{0}});
-    if (itself) body.push_back({tile::Release{0}});
-    body.push_back({tile::Release{made}});
+    if (itself) body.push_back({tile::Release{b_ring()}});
+    if (makes_b()) body.push_back({tile::Release{made_ring_}});
     if (thrice) body.push_back({tile::AddRuns{0, 1, fresh, !in_runs()}});
-    return body;
   }
 
   /// Runs of a few tiles of k, each of which ends before its sums are added up.
@@ -525,7 +797,7 @@ class BulkBuilder {
     const SymbolId run = nodes_.new_symbol("run", k_each_);
     Ref end = nodes_.add(at(run), number(length));
     if (k_each_ % length != 0) end = nodes_.op("min", ScalarType::kI64, {end, number(k_each_)});
-    const bool tf32 = is_hopper_tf32(s_.pipe);
+    const bool tf32 = reads_fragments();
     tile::Body round = {{tile::Wait{0}},
                         {tile::Multiply{1, 0, 0, 1, of_group, nodes_.is_zero(at(k))}},
                         {tile::Advance{0, nodes_.is_zero(nodes_.subtract(at(k), at(run)))}}};
@@ -558,7 +830,7 @@ class BulkBuilder {
     store.contiguous = c_.contiguous_n;
     nest::Nodes::Substitution batch;
     if (where.batch >= 0) batch[c_.batch] = at(where.batch);
-    const Ref added = program_.stagings.empty() ? nullptr : added_to_output(c_);
+    const Ref added = stores_by_copies() ? added_to_output(c_) : nullptr;
     store.adds = added != nullptr;
     store.value = nodes_.substitute(store.adds ? added : c_.value, batch);
     store.element = nodes_.substitute(c_.element, batch);
@@ -566,6 +838,7 @@ class BulkBuilder {
     store.beside = inputs_beside(nodes_, store);
     if (program_.stagings.empty()) return store;
     store.staging = 0;
+    if (!stores_by_copies()) return store;
     store.view = static_cast<int>(program_.views.size()) - 1;
     store.to = {store.row, store.column};
     if (program_.views.back().shape.size() == 3) store.to.insert(store.to.begin(), at(where.batch));
@@ -577,19 +850,20 @@ class BulkBuilder {
     tile::Store store = store_at(where, of_group);
     store.buffer = partial();
     store.type = c_.total_type;
-    store.contiguous = !is_turned() && c_.n_size % 2 == 0 ? 2 : 1;
+    store.contiguous = !is_turned() && !tiling_ && c_.n_size % 2 == 0 ? 2 : 1;
     store.value = c_.sum;
-    store.guard = nodes_.boolean(true);
+    store.guard = tiling_ ? in_output_ : nodes_.boolean(true);
     Ref matrix = nodes_.scale(at(where.slice), c_.batch_size);
     if (where.batch >= 0) matrix = nodes_.add(matrix, at(where.batch));
     store.element = nodes_.add(
         nodes_.scale(nodes_.add(nodes_.scale(matrix, given_.m_size), at(given_.m)), given_.n_size),
         at(given_.n));
+    if (tiling_) store.element = by_patches_(store.element);
     return store;
   }
 
   const Contraction& given_;
-  const Contraction c_;  ///< rows and columns as wgmma has them
+  Contraction c_;  ///< rows and columns as wgmma has them
   const Schedule& s_;
   const Goal& goal_;
   Nodes& nodes_;
@@ -597,6 +871,14 @@ class BulkBuilder {
   std::int64_t tiles_m_ = 0, tiles_n_ = 0, tiles_ = 0;
   std::int64_t of_slice_ = 0;  ///< tiles
   std::int64_t k_each_ = 0;    ///< of each tile
+  const std::string prefix_;
+  bool a_along_k_ = false, b_along_k_ = false;  ///< in tiles that copies bring
+  // Where A is read in patches: how; B as it is packed, over c_.n and c_.k; whether there is such
+  // an output; and a value over rows of the output as one over rows of tiles.
+  std::optional<PatchTiling> tiling_;
+  int made_ring_ = 1;  ///< of what a role makes of B
+  Ref packed_value_ = nullptr, in_output_ = nullptr;
+  std::function<Ref(Ref)> by_patches_;
   tile::Program program_;
 };
 
@@ -610,10 +892,18 @@ bool has_bulk_operands(const Contraction& c) {
   return (fp8 || same_half) && view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
 }
 
-bool has_bulk_f32(const Contraction& c) {
+bool has_plain_f32(const Contraction& c) {
   return c.a.type == ScalarType::kF32 && c.b.type == ScalarType::kF32 &&
-         (c.total_type == ScalarType::kF32 || c.narrow_terms) && view_of(c, c.a, 64).has_value() &&
-         view_of(c, c.b, 64).has_value();
+         view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
+}
+
+bool has_bulk_f32(const Contraction& c) {
+  if (c.total_type != ScalarType::kF32 && !c.narrow_terms) return false;
+  if (has_plain_f32(c)) return true;
+  if (!c.patches || !tiling_of(*c.patches, 64)) return false;
+  const Operand& other = c.patches_of_a ? c.b : c.a;
+  return other.type == ScalarType::kF32 && !reads(other.value, c) && !reads(other.mask, c) &&
+         c.patches->buffer != c.nest->buffer;
 }
 
 bool has_gathered_f32(const Contraction& c) {
@@ -635,15 +925,44 @@ Contraction transposed(const Contraction& c) {
   return turned;
 }
 
+bool uses_patches(const Contraction& c, Pipe pipe) {
+  return is_hopper_tf32(pipe) && !is_gathered(pipe) && !has_plain_f32(c);
+}
+
+namespace {
+
+/// Whether the operand that stays in shared memory lies along k there.
+bool reads_along_k(const Contraction& c) {
+  if (!has_plain_f32(c)) return true;
+  return strides_of(c, of_columns(c) ? c.a : c.b)->other == 1;
+}
+
+}  // namespace
+
+bool splits_tiles(const Contraction& c, Pipe pipe) {
+  return is_hopper_tf32(pipe) && !is_gathered(pipe) && (is_thrice(pipe) || !reads_along_k(c));
+}
+
+Contraction as_multiplied(const Contraction& c, const Schedule& s) {
+  if (!is_hopper_tf32(s.pipe)) return c;
+  if (!uses_patches(c, s.pipe)) return of_columns(c) ? transposed(c) : c;
+  Contraction turned = c.patches_of_a ? c : transposed(c);
+  const PatchTiling tiling = *tiling_of(*c.patches, s.bm);
+  turned.m_size = tiling.tiles() * s.bm;
+  turned.k_size = tiling.k_size();
+  return turned;
+}
+
 std::int64_t tf32_bytes(const Contraction& c, const Schedule& s) {
   if (is_gathered(s.pipe))
     return s.stages * (std::int64_t{128} * s.bn * (is_thrice(s.pipe) ? 2 : 1) + 16);
-  const bool turned = of_columns(c);
-  const bool along_k = strides_of(c, turned ? c.a : c.b)->other == 1;
-  const int tiles = s.pipe == Pipe::kBulkTf32x3 && !along_k ? 2 : 1;
+  const int tiles = !s.splits ? 0 : is_thrice(s.pipe) && !reads_along_k(c) ? 2 : 1;
   const std::int64_t line = 128;  // [B] of k
-  return line * (s.stages * (s.bm + s.bn) + std::int64_t{kMadeStages} * tiles * s.bn) +
-         std::int64_t{16} * (s.stages + kMadeStages);
+  const std::int64_t made = s.splits ? kMadeStages * (line * tiles * s.bn + 16) : 0;
+  if (!uses_patches(c, s.pipe)) return s.stages * (line * (s.bm + s.bn) + 16) + made;
+  const std::int64_t patch = tiling_of(*c.patches, s.bm)->box_elements() * 4;
+  return kPatchStages * (ceil_divide(patch, 1024) * 1024 + 16) +
+         s.stages * (line * s.bn + 16) + made;
 }
 
 double bulk_rate(const Contraction& c, const Operand& operand) {
@@ -660,8 +979,11 @@ tile::Program bulk_program(const Contraction& c, const Schedule& s, const Goal& 
 
 Result<Generated> generate_bulk(const Contraction& c, const Schedule& s, const Goal& goal,
                                 const std::string& prefix) {
-  auto generated = kernel_of(bulk_program(c, s, goal, prefix), goal);
-  if (!generated || s.split_k == 1) return generated;
+  BulkBuilder builder(c, s, goal, prefix);
+  auto generated = kernel_of(builder.build(), goal);
+  if (!generated) return generated;
+  builder.add_packing(*generated);
+  if (s.split_k == 1) return generated;
   const Emitter emit(c, s, goal, prefix);
   generated->source += emit.second_kernel();
   generated->launches.push_back(emit.second_launch());

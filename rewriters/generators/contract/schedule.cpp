@@ -132,11 +132,15 @@ void repair_wgmma_bulk(Schedule& s, const Contraction& c) {
     s.cluster /= 2;
 }
 
-void repair_bulk_tf32(Schedule& s) {
+void repair_bulk_tf32(Schedule& s, const Contraction& c) {
   s.bk = 32;
-  s.bm = std::clamp(s.bm, 64, 128);
+  s.splits = splits_tiles(c, s.pipe);
+  const bool two_sets = words_of_sum(c, s.pipe) == 2, bare = !s.splits && !is_gathered(s.pipe);
+  s.bm = std::clamp(s.bm, 64, bare && !two_sets ? 256 : 128);
+  while (uses_patches(c, s.pipe) && s.bm > 64 && !tiling_of(*c.patches, s.bm)) s.bm /= 2;
   // 512 threads: the compiler has 128 registers for an instruction and its sums.
-  s.bn = std::clamp(s.bn, is_gathered(s.pipe) ? 32 : 64, 128);
+  s.bn = std::clamp(s.bn, is_gathered(s.pipe) ? 32 : 64,
+                    !bare || two_sets || s.bm == 256 ? 128 : 256);
   s.wm = 64;
   s.wn = s.bn;
   s.tail = s.cluster = 1;
@@ -173,7 +177,7 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
     case Pipe::kBulkTf32:
     case Pipe::kGatherTf32x3:
     case Pipe::kGatherTf32:
-      repair_bulk_tf32(s);
+      repair_bulk_tf32(s, c);
       break;
     default:
       repair_mma(s, c);
@@ -291,7 +295,7 @@ int sm_count(const Goal& goal) {
 int Schedule::threads() const {
   if (is_fma(pipe)) return bm / tm * (bn / tn);
   if (is_bulk(pipe))
-    return bm / wm * 128 + (is_hopper_tf32(pipe) && !is_gathered(pipe) ? 256 : 128);
+    return bm / wm * 128 + (splits ? 256 : 128);
   if (is_wgmma(pipe)) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
@@ -436,7 +440,7 @@ namespace {
 
 /// Multiply-adds a cycle of one SM that a good kernel reaches. Source: an H200's data sheet, less
 /// what such kernels leave.
-double rate_of(const Contraction& c, Pipe pipe) {
+double rate_of(const Contraction& c, Pipe pipe, bool splits) {
   switch (pipe) {
     case Pipe::kFma:
     case Pipe::kFmaRuns:
@@ -459,13 +463,13 @@ double rate_of(const Contraction& c, Pipe pipe) {
     case Pipe::kWgmmaTf32x3:
       return 230;
     case Pipe::kBulkTf32x3:
-      return 240;  // these four are not measured: near what the pipes before them reach
+      return 250;
     case Pipe::kBulkTf32:
-      return 300;
+      return splits ? 470 : 800;
     case Pipe::kGatherTf32x3:
-      return 210;
+      return 130;
     case Pipe::kGatherTf32:
-      return 290;
+      return 190;
   }
   return 1;
 }
@@ -473,9 +477,7 @@ double rate_of(const Contraction& c, Pipe pipe) {
 /// Of a schedule, in cycles: waves of blocks, each bound by its multiplying or by what it reads,
 /// and blocks that are alone on their SM start and finish while nothing multiplies.
 double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
-  const Contraction turned =
-      is_hopper_tf32(s.pipe) && of_columns(given) ? transposed(given) : given;
-  const Contraction& c = turned;
+  const Contraction c = as_multiplied(given, s);
   const bool bulk = is_bulk(s.pipe);
   const bool copied = bulk && !is_gathered(s.pipe);
   const double rate_a = copied ? bulk_rate(c, c.a) : 40;  // of one SM, when all do [B/cycle]
@@ -515,8 +517,14 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
   }
   const double hidden = std::min(1.0, warps / 8);
   const double multiplying =
-      static_cast<double>(s.bm) * s.bn * s.bk * steps / (rate_of(c, s.pipe) * reuse * hidden);
-  const double reading = (static_cast<double>(s.bm * size_of(c.a.type)) / rate_a +
+      static_cast<double>(s.bm) * s.bn * s.bk * steps / (rate_of(c, s.pipe, s.splits) * reuse * hidden);
+  // Of each k: a tile's rows, or its share of a box that all places in the window read.
+  double bytes_a = static_cast<double>(s.bm * size_of(c.a.type));
+  if (uses_patches(given, s.pipe)) {
+    const PatchTiling tiling = *tiling_of(*given.patches, s.bm);
+    bytes_a = static_cast<double>(tiling.box_elements()) * 4 / static_cast<double>(tiling.groups * 32);
+  }
+  const double reading = (bytes_a / rate_a +
                           static_cast<double>(s.bn / s.cluster * size_of(c.b.type)) / rate_b) *
                          s.bk * steps;
   const double out =
@@ -681,9 +689,8 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   s.async_transpose = step.string_param("transpose", "async") == "async";
   repair(s, c, shared_limit(goal));
   if (shared_bytes(c, s) > shared_limit(goal)) return refused("contract: too much shared memory");
-  const bool turned = is_hopper_tf32(s.pipe) && of_columns(c);
-  const std::int64_t tiles = ceil_divide(turned ? c.n_size : c.m_size, s.bm) *
-                             ceil_divide(turned ? c.m_size : c.n_size, s.bn);
+  const Contraction built = as_multiplied(c, s);
+  const std::int64_t tiles = ceil_divide(built.m_size, s.bm) * ceil_divide(built.n_size, s.bn);
   if (tiles * c.batch_size > kMaxGrid[0]) return refused("contract: more blocks than a grid has");
   return s;
 }

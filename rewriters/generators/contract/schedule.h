@@ -23,7 +23,7 @@ enum class Pipe {
   kWgmmaTf32x3,   ///< wgmma m64nNk8 three times
   kWgmmaFast,     ///< as kWgmmaBulk, of 8-bit floats, all terms in the tensor cores' sums
   kBulkTf32x3,    ///< as kWgmmaTf32x3, its tiles copied in bulk, one of them split by a role
-  kBulkTf32,      ///< once: f32 rounded to tf32, likewise
+  kBulkTf32,      ///< once: f32 that copies in bulk round to tf32 on their way
   kGatherTf32x3,  ///< as kBulkTf32x3, of whatever operands: threads read their elements
   kGatherTf32,    ///< once, likewise
 };
@@ -51,6 +51,7 @@ struct Schedule {
   /// (stream-K's aim, with blocks of fixed work); 1 with split_k.
   int tail = 1;
   int cluster = 1;  ///< wgmma-bulk: blocks that share their tiles of B
+  bool splits = false;  ///< of is_hopper_tf32(): splits_tiles()
   int group = 8;    ///< tile rows that neighbouring blocks go through together
   /// fma: an operand whose neighbours are along k is transposed by 4-byte cp.async, else by
   /// registers that are loaded in 16 bytes.

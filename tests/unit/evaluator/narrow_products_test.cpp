@@ -43,5 +43,24 @@ TEST(NarrowProducts, AreNoneWhereAnInputIsAsNarrow) {
   EXPECT_EQ(narrow_products(with({ScalarType::kF64}), kNone, kTf32), "tf32");
 }
 
+TEST(NarrowProducts, CopiesThatRoundAreAsNarrow) {
+  const auto mapped = [](ScalarType input, bool as_tf32) {
+    ConcreteProgram program = with({input, ScalarType::kF32});
+    ConcreteLaunch launch;
+    launch.args.emplace_back(BufferIndex{0});
+    launch.args.emplace_back(ConcreteTensorMap{1, {8}, {}, {8}, 0, as_tf32});
+    program.launches.push_back(launch);
+    return program;
+  };
+  const auto f32 = mapped(ScalarType::kF32, false), rounded = mapped(ScalarType::kF32, true);
+  EXPECT_TRUE(copies_as_tf32(f32, kNone, rounded));
+  EXPECT_FALSE(copies_as_tf32(f32, kNone, f32));
+  // As the reference itself does.
+  EXPECT_FALSE(copies_as_tf32(rounded, kNone, rounded));
+  EXPECT_FALSE(copies_as_tf32(f32, kTf32, rounded));
+  EXPECT_FALSE(copies_as_tf32(mapped(ScalarType::kF16, false), kNone, rounded));
+  EXPECT_FALSE(copies_as_tf32(with({ScalarType::kI32}), kNone, rounded));
+}
+
 }  // namespace
 }  // namespace hone::check

@@ -235,8 +235,11 @@ class NestCase {
       config.dynamic_shared_bytes = static_cast<std::uint32_t>(launch.shared_bytes);
       for (const GeneratedTensorMap& one : launch.tensor_maps) {
         const auto buffer = std::ranges::find(concrete.buffers, one.buffer, &ConcreteBuffer::name);
+        const auto scratch = std::ranges::find(generated.scratch, one.buffer, &Buffer::name);
+        const ScalarType type =
+            buffer != concrete.buffers.end() ? buffer->type : scratch->type;
         const auto bytes = emulator::encode_tiled_tensor_map(
-            spec_of(one.map, buffer->type, addresses.at(one.buffer)));
+            spec_of(one.map, type, addresses.at(one.buffer)));
         EXPECT_TRUE(bytes.has_value()) << bytes.error().message;
         config.parameters.insert(config.parameters.end(), bytes->begin(), bytes->end());
       }

@@ -294,7 +294,7 @@ TEST_F(TileRefusals, TilesAndTheirCopies) {
               g.p.views[0].box = {2, 64, 64};
               g.the<BulkCopy>().from = g.numbers({0, 0, 0});
             }),
-            of_a + "more than two dimensions of the box are not 1");
+            of_a + "more than 2 dimensions of the box are not 1");
   EXPECT_EQ(with([](Good& g) { g.the<BulkCopy>().from.pop_back(); }),
             "copy of 'A' begins at 1 coordinates; it has 2 dimensions");
   EXPECT_EQ(with([](Good& g) { g.the<BulkCopy>().to = {4, 0}; }),

@@ -1,0 +1,67 @@
+// Convolutions whose input copies bring in boxes, run on the emulator with every check on.
+#include "tests/unit/rewriters/contract_product.h"
+#include "tests/unit/rewriters/convolution.h"
+
+namespace hone::generators {
+namespace {
+
+Choice patches(const char* math, const char* bm, const char* bn, const char* stages = "3") {
+  return {{"pipe", std::string("wgmma-bulk-") + math}, {"bm", bm}, {"bn", bn}, {"stages", stages}};
+}
+
+std::string checked(const Window& window, const Choice& choice, double tolerance,
+                    MathLevel math = MathLevel::kTf32) {
+  Convolution convolution(window, math);
+  convolution.context.target.sm_count = 3;
+  const Generated generated = convolution.check(*kContract, choice, tolerance);
+  EXPECT_GE(generated.launches.size(), 2U);
+  return generated.source;
+}
+
+TEST(ContractPatches, OfInputsWithAndWithoutEdges) {
+  for (const std::int64_t pad : {0, 1, 2}) {
+    for (const bool turned : {false, true}) {
+      SCOPED_TRACE(std::to_string(pad) + (turned ? ", turned" : ""));
+      checked({.images = 2, .pad = pad, .turned = turned}, patches("tf32", "128", "64"), 2e-3);
+    }
+  }
+}
+
+TEST(ContractPatches, InOneThirdAsThreeProducts) {
+  for (const char* bm : {"64", "128"})
+    checked({.images = 2, .outputs = 128, .pad = 1}, patches("tf32x3", bm, "128"), 1e-5,
+            MathLevel::kTf32x3);
+}
+
+/// Boxes of 8, 16 and 32 channels: places in the window that fill a tile of k, and such that do not.
+TEST(ContractPatches, OfFewAndManyChannels) {
+  for (const std::int64_t channels : {8, 12, 16, 32, 40}) {
+    SCOPED_TRACE(channels);
+    checked({.channels = channels, .rows = 3, .columns = 1}, patches("tf32", "64", "64"), 2e-3);
+  }
+}
+
+/// Narrow outputs are read in boxes of several rows.
+TEST(ContractPatches, OfNarrowImages) {
+  for (const std::int64_t width : {4, 8, 12, 20}) {
+    SCOPED_TRACE(width);
+    checked({.images = 3, .height = 12, .width = width, .pad = 1, .bias = true},
+            patches("tf32", "128", "64"), 2e-3);
+  }
+}
+
+TEST(ContractPatches, InOneDimensionAndDilated) {
+  checked({.images = 2, .channels = 16, .height = 1, .width = 100, .rows = 1, .pad = 0, .dilation = 3},
+          patches("tf32", "64", "64"), 2e-3);
+  checked({.height = 14, .width = 36, .pad = 2, .dilation = 2}, patches("tf32", "64", "64"), 2e-3);
+}
+
+TEST(ContractPatches, SumsInF64AndSharedOnes) {
+  checked({.channels = 32, .pad = 1, .sum_in_f64 = true}, patches("tf32", "128", "64"), 2e-3);
+  Choice shared = patches("tf32", "64", "64");
+  shared["share"] = "all-2";
+  checked({.channels = 32, .pad = 1, .bias = true}, shared, 2e-3);
+}
+
+}  // namespace
+}  // namespace hone::generators

@@ -1,0 +1,86 @@
+// A convolution of two dimensions as a nest, for tests and timings of generate-contract.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <utility>
+
+#include "tests/unit/rewriters/generator_harness.h"
+
+namespace hone::generators {
+
+/// output[n, o, y, x] = sum of input[n, c, y + r * dilation - pad, x + ...] * weights[o, c, r, s]
+struct Window {
+  std::int64_t images = 1, channels = 8, height = 8, width = 32, outputs = 64;
+  std::int64_t rows = 3, columns = 3;
+  std::int64_t pad = 0, dilation = 1;
+  bool turned = false;  ///< as a transposed convolution reads: y - r, x - s
+  bool sum_in_f64 = false, bias = false;
+
+  /// Outputs along a dimension.
+  [[nodiscard]] std::int64_t out(std::int64_t size, std::int64_t window) const {
+    const std::int64_t reach = (window - 1) * dilation;
+    return turned ? size + reach - 2 * pad : size - reach + 2 * pad;
+  }
+};
+
+class Convolution : public NestCase {
+ public:
+  /// Without `filled` there are no contents.
+  explicit Convolution(const Window& w, MathLevel math = MathLevel::kTf32, bool filled = true) {
+    task.math = math;
+    const auto buffer = [&](const char* name, ScalarType type, std::int64_t elements, Role role) {
+      if (filled) return NestCase::buffer(name, type, elements, role);
+      concrete.buffers.push_back({name, type, {elements}, role, {}});
+    };
+    const std::int64_t out_y = w.out(w.height, w.rows), out_x = w.out(w.width, w.columns);
+    const auto symbol = [&](const char* name, std::int64_t extent) {
+      return nodes.new_symbol(name, extent);
+    };
+    const nest::SymbolId n = symbol("n", w.images), o = symbol("o", w.outputs), y = symbol("y", out_y),
+                   x = symbol("x", out_x), c = symbol("c", w.channels), r = symbol("r", w.rows),
+                   s = symbol("s", w.columns);
+    const auto flat = [&](std::initializer_list<std::pair<nest::Ref, std::int64_t>> digits) {
+      nest::Ref all = nodes.integer(0);
+      for (const auto& [digit, extent] : digits) all = nodes.add(nodes.scale(all, extent), digit);
+      return all;
+    };
+    const auto at = [&](nest::SymbolId id) { return nodes.index(id); };
+    buffer("A", ScalarType::kF32, w.images * w.channels * w.height * w.width, Role::kIn);
+    buffer("B", ScalarType::kF32, w.outputs * w.channels * w.rows * w.columns, Role::kIn);
+    buffer("bias", ScalarType::kF32, w.outputs, Role::kIn);
+    buffer("C", ScalarType::kF32, w.images * w.outputs * out_y * out_x, Role::kOut);
+    const auto place = [&](nest::SymbolId output, nest::SymbolId window) {
+      const nest::Ref step = nodes.scale(at(window), w.turned ? -w.dilation : w.dilation);
+      return nodes.add(nodes.add(at(output), step), nodes.integer(w.turned ? w.pad : -w.pad));
+    };
+    const nest::Ref in_y = place(y, r), in_x = place(x, s);
+    const ScalarType sum = w.sum_in_f64 ? ScalarType::kF64 : ScalarType::kF32;
+    const nest::Ref in = nodes.load("A", ScalarType::kF32,
+                              flat({{at(n), 1}, {at(c), w.channels}, {in_y, w.height}, {in_x, w.width}}));
+    const nest::Ref weight = nodes.load(
+        "B", ScalarType::kF32,
+        flat({{at(o), 1}, {at(c), w.channels}, {at(r), w.rows}, {at(s), w.columns}}));
+    nest::Ref term = nodes.op("*", sum, {nodes.cast(in, sum), nodes.cast(weight, sum)});
+    if (w.pad > 0 || w.turned) {
+      nest::Ref inside = nodes.boolean(true);
+      for (const auto& [one, extent] : {std::pair{in_y, w.height}, {in_x, w.width}})
+        inside = nodes.both(inside, nodes.both(nodes.non_negative(one),
+                                               nodes.less(one, nodes.integer(extent))));
+      term = nodes.select(inside, term, nodes.number(0, sum));
+    }
+    nest::Ref value = nodes.cast(nodes.reduce("+", {c, r, s}, term), ScalarType::kF32);
+    if (w.bias)
+      value = nodes.op("+", ScalarType::kF32,
+                       {value, nodes.load("bias", ScalarType::kF32, at(o))});
+    nest.buffer = "C";
+    nest.type = ScalarType::kF32;
+    nest.dims = {n, o, y, x};
+    nest.element = flat({{at(n), 1}, {at(o), w.outputs}, {at(y), out_y}, {at(x), out_x}});
+    nest.guard = nodes.boolean(true);
+    nest.value = value;
+    nest.covers = true;
+  }
+};
+
+}  // namespace hone::generators
