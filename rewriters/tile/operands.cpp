@@ -54,7 +54,8 @@ std::string copy_mistake(const View& view, const SharedTile& tile,
   for (std::int64_t z = 0; z < z_extent; ++z) {
     for (std::int64_t y = 0; y < y_extent; ++y) {
       for (std::int64_t x = 0; x < x_extent; ++x) {
-        const std::int64_t row = to[0] + (along_k ? y : z * x_extent + x), k = to[1] + (along_k ? x : y);
+        const std::int64_t row = to[0] + (along_k ? y : z * x_extent + x),
+                           k = to[1] + (along_k ? x : y);
         if (row >= tile.layout.extent(0) || k >= tile.layout.extent(1))
           return fmt::format("({}, {}) is outside of the tile", row, k);
         if (tile.layout.offset({row, k}) != first + (z * y_extent + y) * x_extent + x)

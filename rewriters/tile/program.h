@@ -57,7 +57,8 @@ struct Ring {
 /// tensor, or threads do that have neighbours along the rows: one tile for each.
 struct Staging {
   int warp_groups = 1;
-  SharedTile tile;  ///< 64 rows, and the columns that go together, as staged_outputs() or turned_outputs() has them
+  SharedTile tile;  ///< 64 rows, and the columns that go together, as staged_outputs() or
+                    ///< turned_outputs() has them
 };
 
 /// Sums of a product, in the registers of each warp group of a role: 64 x columns, in f32.
@@ -181,8 +182,8 @@ struct Store {
 
 struct Operation {
   std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, AddRuns,
-               Store, Release, Await, SplitTile, ReadFragments, ReadPatch, Gather, RoundElements, WriteTile,
-               MapSums, MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn>
+               Store, Release, Await, SplitTile, ReadFragments, ReadPatch, Gather, RoundElements,
+               WriteTile, MapSums, MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn>
       is;
 };
 

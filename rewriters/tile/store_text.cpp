@@ -95,12 +95,12 @@ for (int j = 0; j < $width; ++j) {
   more["read"] = read;
   more["column"] = generators::mentions(value, "n") ? "const int n = n_run + j;" : "";
   more["done"] = store.view >= 0 ? (size_of(store.type) == 4
-                                           ? "return made;"
-                                           : "return *reinterpret_cast<const unsigned*>(&made);")
-                                    : filled(
-                                          "const int n = n_run;\n"
-                                          "*reinterpret_cast<$pack*>(&$out[$element]) = made;",
-                                          holes);
+                                        ? "return made;"
+                                        : "return *reinterpret_cast<const unsigned*>(&made);")
+                                 : filled(
+                                       "const int n = n_run;\n"
+                                       "*reinterpret_cast<$pack*>(&$out[$element]) = made;",
+                                       holes);
   return filled(R"($read
 $pack made;
 #pragma unroll

@@ -137,15 +137,14 @@ std::string read_patch(const ReadPatch& read, const SharedTile& tile, const Read
                  {"rest", call.rest},
                  {"there", there.empty() ? "" : there + " ? "},
                  {"else", there.empty() ? "" : " : 0u"}};
-  holes["place"] = filled(read.down == 0 ? "row$across" : "row / $width * $down + row % $width$across",
-                          holes);
-  holes["split"] =
-      rest ? filled(R"(#pragma unroll
+  holes["place"] =
+      filled(read.down == 0 ? "row$across" : "row / $width * $down + row % $width$across", holes);
+  holes["split"] = rest ? filled(R"(#pragma unroll
 for (int l = 0; l < 4; ++l) $prefixsplit($to[$firstj][l], $rest[$firstj][l], $to[$firstj][l]);
 $prefixsettle($rest[$firstj]);
 )",
-                    holes)
-           : "";
+                                 holes)
+                        : "";
   return filled(R"(const float* const from = $from;
 #pragma unroll
 for (int half = 0; half < 2; ++half) {

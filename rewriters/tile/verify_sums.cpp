@@ -108,8 +108,8 @@ void Verifier::check(const ReadPatch& read) {
     const Fragments& to = program_.fragments[static_cast<std::size_t>(at)];
     if (to.type != ScalarType::kF32 || read.first < 0 || read.first % 8 != 0 ||
         read.first + k > to.columns)
-      return refuse(fmt::format("{} of k of '{}' are read to {} columns of {} of '{}' from {} on", k,
-                                tile.name, to.columns, to_string(to.type), to.name, read.first));
+      return refuse(fmt::format("{} of k of '{}' are read to {} columns of {} of '{}' from {} on",
+                                k, tile.name, to.columns, to_string(to.type), to.name, read.first));
     check_unread(at);
     rounded_[static_cast<std::size_t>(at)] = true;
   }
@@ -375,9 +375,8 @@ void Verifier::check(const Store& store) {
     return one.buffer == store.buffer && one.written;
   };
   const bool by_threads = store.staging < 0 || store.view < 0;
-  if (by_threads &&
-      (store.element == nullptr || store.row == nullptr || store.column == nullptr ||
-       std::ranges::none_of(program_.parameters, written)))
+  if (by_threads && (store.element == nullptr || store.row == nullptr || store.column == nullptr ||
+                     std::ranges::none_of(program_.parameters, written)))
     refuse(fmt::format("a store to '{}', which is no place to write to", store.buffer));
   if (store.runs >= 0 && (!is_place(store.runs, program_.sums.size()) ||
                           program_.sums[static_cast<std::size_t>(store.runs)].columns !=

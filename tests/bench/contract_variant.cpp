@@ -2,8 +2,8 @@
 //
 //   contract_variant 4096 4096 4096 f32 NN tf32x3 pipe=fma bm=128 > v.cu   (the rest: the start)
 //   contract_variant 4096 4096 4096 bf16 NN reassociate start=2 > v.cu     (the third first guess)
-//   contract_variant 4096 4096 4096 e4m3xe5m2 NT reduced > v.cu            (8-bit floats: C is bf16)
-//   contract_variant conv 8x64x512x1024 128x3x3 0 1 tf32 bm=128 > v.cu
+//   contract_variant 4096 4096 4096 e4m3xe5m2 NT reduced > v.cu            (8-bit floats: C is
+//   bf16) contract_variant conv 8x64x512x1024 128x3x3 0 1 tf32 bm=128 > v.cu
 //     (a convolution: images x channels x height x width, outputs x the window, padding, dilation)
 //   nvcc -std=c++20 -O3 -gencode=arch=compute_90a,code=sm_90a v.cu -o v && ./v
 //
@@ -157,7 +157,8 @@ std::optional<Problem> convolution_of(char** args) {
   Problem problem;
   problem.nest = std::make_unique<Convolution>(w, MathLevel::kTf32, false);
   problem.sizes = fmt::format(
-      "const long long images = {}, channels = {}, height = {}, width = {}, outputs = {}, rows = {}, "
+      "const long long images = {}, channels = {}, height = {}, width = {}, outputs = {}, rows = "
+      "{}, "
       "columns = {}, pad = {}, step = {}, out_y = {}, out_x = {};",
       w.images, w.channels, w.height, w.width, w.outputs, w.rows, w.columns, w.pad, w.dilation,
       w.out(w.height, w.rows), w.out(w.width, w.columns));
@@ -165,7 +166,8 @@ std::optional<Problem> convolution_of(char** args) {
   problem.count_b = "outputs * channels * rows * columns";
   problem.count_c = "images * outputs * out_y * out_x";
   problem.products = "images * outputs * out_y * out_x * channels * rows * columns";
-  problem.want = R"(const long long x = at % out_x, y = at / out_x % out_y, o = at / out_x / out_y % outputs;
+  problem.want =
+      R"(const long long x = at % out_x, y = at / out_x % out_y, o = at / out_x / out_y % outputs;
     const long long image = at / out_x / out_y / outputs;
     for (long long l = 0; l < channels * rows * columns; ++l) {
       const long long f = l / rows / columns, r = l / columns % rows, q = l % columns;
@@ -226,8 +228,7 @@ int main_of(int count, char** args) {
     const auto grid = launch.grid;
     auto [encoded, list] = map_texts(launch, type_of);
     maps += encoded;
-    for (const std::string& arg : launch.args)
-      list += (list.empty() ? "" : ", ") + arg;
+    for (const std::string& arg : launch.args) list += (list.empty() ? "" : ", ") + arg;
     launches +=
         fmt::format("{}<<<dim3({}, {}), {}, {}, stream>>>({}); ", launch.kernel, grid[0],
                     grid.size() > 1 ? grid[1] : 1, launch.block[0], launch.shared_bytes, list);
@@ -239,8 +240,8 @@ int main_of(int count, char** args) {
   for (const Buffer& buffer : generated->scratch) {
     auto bytes = static_cast<std::int64_t>(size_of(buffer.type));
     for (const Expr& size : buffer.shape) bytes *= *size.eval({});
-    scratch += fmt::format("{0}* {1}; cudaMalloc(&{1}, {2}LL);", cuda_name(buffer.type), buffer.name,
-                           bytes);
+    scratch += fmt::format("{0}* {1}; cudaMalloc(&{1}, {2}LL);", cuda_name(buffer.type),
+                           buffer.name, bytes);
   }
   std::string text = NestCase::source_of(*generated);
   if (!maps.empty()) text += "#include <cstring>\n" + std::string(exporting::kCppTensorMaps);

@@ -24,7 +24,8 @@ struct FirstSteps {
   std::size_t with_start = 0;  ///< so many of them, the first ones, begin where their rewriter says
 };
 /// Where rewriters know where to start: the best start of each proposal, those of the loosest
-/// arithmetic that the task allows first, then the second ones, up to `of_each`. Then the other proposals, each once, in the middle of its domains.
+/// arithmetic that the task allows first, then the second ones, up to `of_each`. Then the other
+/// proposals, each once, in the middle of its domains.
 [[nodiscard]] FirstSteps first_steps(const std::vector<Proposal>& proposals,
                                      std::size_t of_each = SIZE_MAX);
 

@@ -105,7 +105,8 @@ class Reading {
     for (const Linear& one : upper) {
       Linear at{0, one.of};
       for (std::int64_t& of : at.of) of = -of;
-      const auto same = std::ranges::find(bounded_, at.of, [](const Bounded& b) { return b.at.of; });
+      const auto same =
+          std::ranges::find(bounded_, at.of, [](const Bounded& b) { return b.at.of; });
       // extent - 1 - at = one.constant - ..., and where nothing bounds `at` below it is 0 at least.
       if (same == bounded_.end()) {
         at.constant = -least(at);
@@ -134,8 +135,8 @@ class Reading {
     return sum;
   }
 
-  /// The index as a sum of strides x dimensions: first those that the mask knows, then what is left,
-  /// where a digit belongs to the dimension that it does not step out of.
+  /// The index as a sum of strides x dimensions: first those that the mask knows, then what is
+  /// left, where a digit belongs to the dimension that it does not step out of.
   bool divide(const Linear& index) {
     Linear left = index;
     for (const Bounded& one : bounded_) {
@@ -159,11 +160,10 @@ class Reading {
     std::vector<std::pair<std::int64_t, Linear>> groups;
     for (const std::size_t i : order) {
       const std::int64_t stride = std::abs(left.of[i]);
-      const bool same =
-          !groups.empty() && stride % groups.back().first == 0 &&
-          (stride == groups.back().first ||
-           stride < groups.back().first *
-                        (largest(groups.back().second) - least(groups.back().second) + 1));
+      const bool same = !groups.empty() && stride % groups.back().first == 0 &&
+                        (stride == groups.back().first ||
+                         stride < groups.back().first * (largest(groups.back().second) -
+                                                         least(groups.back().second) + 1));
       if (!same) groups.push_back({stride, {0, std::vector<std::int64_t>(left.of.size())}});
       groups.back().second.of[i] = left.of[i] / groups.back().first;
     }
@@ -194,7 +194,8 @@ class Reading {
     std::size_t channel = all.size(), height = all.size();
     for (std::size_t d = 0; d + 1 < all.size(); ++d) {
       const int digit = channel_digit(all[d]);
-      if (digit < 0 || (patches_.channel >= 0 && extent_of_k(patches_.channel) >= extent_of_k(digit)))
+      if (digit < 0 ||
+          (patches_.channel >= 0 && extent_of_k(patches_.channel) >= extent_of_k(digit)))
         continue;
       patches_.channel = digit;
       channel = d;
@@ -221,9 +222,8 @@ class Reading {
     all = std::move(ordered);
     if (all.size() > 5 || find_repeated()) return false;
     // Strides of a tensor map are multiples of 16 bytes.
-    return std::ranges::all_of(all, [](const Patches::Dimension& one) {
-      return one.stride == 1 || one.stride % 4 == 0;
-    });
+    return std::ranges::all_of(
+        all, [](const Patches::Dimension& one) { return one.stride == 1 || one.stride % 4 == 0; });
   }
   [[nodiscard]] std::int64_t extent_of_k(int digit) const {
     return patches_.k[static_cast<std::size_t>(digit)];
@@ -264,8 +264,8 @@ class Reading {
   const Contraction& c_;
   const Operand& operand_;
   Patches patches_;
-  std::vector<SymbolId> symbols_;       ///< of the digits, those of rows first
-  std::vector<std::int64_t> extents_;   ///< likewise
+  std::vector<SymbolId> symbols_;      ///< of the digits, those of rows first
+  std::vector<std::int64_t> extents_;  ///< likewise
   Nodes::Substitution digits_;
   std::vector<Bounded> bounded_;
 };
@@ -311,8 +311,7 @@ std::vector<int> other_digits(const Patches& patches) {
 }
 
 /// What the window adds along a dimension: at least, and at most.
-std::pair<std::int64_t, std::int64_t> reach(const Patches& patches,
-                                            const Patches::Dimension& one) {
+std::pair<std::int64_t, std::int64_t> reach(const Patches& patches, const Patches::Dimension& one) {
   std::int64_t low = one.constant, high = one.constant;
   for (const int digit : patches.window) {
     const auto i = static_cast<std::size_t>(digit);
@@ -332,8 +331,7 @@ std::int64_t step_across(const Patches& patches) {
   return patches.across().of_rows[static_cast<std::size_t>(patches.width)];
 }
 std::int64_t step_down(const Patches& patches) {
-  return patches.height < 0 ? 0
-                            : patches.down().of_rows[static_cast<std::size_t>(patches.height)];
+  return patches.height < 0 ? 0 : patches.down().of_rows[static_cast<std::size_t>(patches.height)];
 }
 
 }  // namespace
@@ -368,8 +366,7 @@ std::optional<PatchTiling> tiling_of(const Patches& patches, std::int64_t rows) 
       // Lanes that read four lines at once meet in no bank.
       while (one.line % 32 != 8 && one.line % 32 != 24) ++one.line;
       one.box_rows = (one.height - 1) * step_down(patches) + down.second - down.first + 1;
-      if (one.box_elements() * 4 > kMostBytes || one.line > kMostOfBox ||
-          one.box_rows > kMostOfBox)
+      if (one.box_elements() * 4 > kMostBytes || one.line > kMostOfBox || one.box_rows > kMostOfBox)
         continue;
       const std::pair cost{one.tiles() * one.k_size(), one.box_elements() / box};
       if (best && cost >= least) continue;
@@ -394,8 +391,8 @@ PatchDigits digits_of_row(Nodes& nodes, const Patches& patches, const PatchTilin
     if (digit < 0) return;
     Ref& here = at.digits[static_cast<std::size_t>(digit)];
     here = nodes.add(nodes.scale(of_tile, size), inside);
-    at.there = nodes.both(
-        at.there, nodes.less(here, number(patches.rows[static_cast<std::size_t>(digit)])));
+    at.there = nodes.both(at.there,
+                          nodes.less(here, number(patches.rows[static_cast<std::size_t>(digit)])));
   };
   place(patches.width, across, tiling.width, nodes.remainder(in_tile, number(tiling.width)));
   place(patches.height, nodes.remainder(next, number(tiling.tiles_down)), tiling.height,

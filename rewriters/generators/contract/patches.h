@@ -1,5 +1,5 @@
-// Operands of convolutions as patches of a tensor: what a tile of outputs needs of some channels is a
-// box of the input with the edges that its windows reach. One bulk copy brings it, with zeros for
+// Operands of convolutions as patches of a tensor: what a tile of outputs needs of some channels is
+// a box of the input with the edges that its windows reach. One bulk copy brings it, with zeros for
 // what lies beyond the tensor, and each place in the window reads it from shared memory, a step on.
 //
 //   input[image, channel, y + r, x + s], outputs at (image, y, x), terms (channel, r, s)

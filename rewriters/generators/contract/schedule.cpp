@@ -139,8 +139,8 @@ void repair_bulk_tf32(Schedule& s, const Contraction& c) {
   s.bm = std::clamp(s.bm, 64, bare && !two_sets ? 256 : 128);
   while (uses_patches(c, s.pipe) && s.bm > 64 && !tiling_of(*c.patches, s.bm)) s.bm /= 2;
   // 512 threads: the compiler has 128 registers for an instruction and its sums.
-  s.bn = std::clamp(s.bn, is_gathered(s.pipe) ? 32 : 64,
-                    !bare || two_sets || s.bm == 256 ? 128 : 256);
+  s.bn =
+      std::clamp(s.bn, is_gathered(s.pipe) ? 32 : 64, !bare || two_sets || s.bm == 256 ? 128 : 256);
   s.wm = 64;
   s.wn = s.bn;
   s.tail = s.cluster = 1;
@@ -294,8 +294,7 @@ int sm_count(const Goal& goal) {
 
 int Schedule::threads() const {
   if (is_fma(pipe)) return bm / tm * (bn / tn);
-  if (is_bulk(pipe))
-    return bm / wm * 128 + (splits ? 256 : 128);
+  if (is_bulk(pipe)) return bm / wm * 128 + (splits ? 256 : 128);
   if (is_wgmma(pipe)) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
@@ -516,17 +515,18 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
     reuse = std::min(1.0, s.bn / (s.pipe == Pipe::kWgmmaTf32x3 ? 128.0 : 256.0) + 0.25);
   }
   const double hidden = std::min(1.0, warps / 8);
-  const double multiplying =
-      static_cast<double>(s.bm) * s.bn * s.bk * steps / (rate_of(c, s.pipe, s.splits) * reuse * hidden);
+  const double multiplying = static_cast<double>(s.bm) * s.bn * s.bk * steps /
+                             (rate_of(c, s.pipe, s.splits) * reuse * hidden);
   // Of each k: a tile's rows, or its share of a box that all places in the window read.
   double bytes_a = static_cast<double>(s.bm * size_of(c.a.type));
   if (uses_patches(given, s.pipe)) {
     const PatchTiling tiling = *tiling_of(*given.patches, s.bm);
-    bytes_a = static_cast<double>(tiling.box_elements()) * 4 / static_cast<double>(tiling.groups * 32);
+    bytes_a =
+        static_cast<double>(tiling.box_elements()) * 4 / static_cast<double>(tiling.groups * 32);
   }
-  const double reading = (bytes_a / rate_a +
-                          static_cast<double>(s.bn / s.cluster * size_of(c.b.type)) / rate_b) *
-                         s.bk * steps;
+  const double reading =
+      (bytes_a / rate_a + static_cast<double>(s.bn / s.cluster * size_of(c.b.type)) / rate_b) *
+      s.bk * steps;
   const double out =
       static_cast<double>(s.split_k > 1 ? size_of(c.total_type) : size_of(c.nest->type));
   const double writing = s.bm * s.bn * out / kWriteRate;

@@ -33,7 +33,8 @@ TEST(ContractPatches, InOneThirdAsThreeProducts) {
             MathLevel::kTf32x3);
 }
 
-/// Boxes of 8, 16 and 32 channels: places in the window that fill a tile of k, and such that do not.
+/// Boxes of 8, 16 and 32 channels: places in the window that fill a tile of k, and such that do
+/// not.
 TEST(ContractPatches, OfFewAndManyChannels) {
   for (const std::int64_t channels : {8, 12, 16, 32, 40}) {
     SCOPED_TRACE(channels);
@@ -51,8 +52,9 @@ TEST(ContractPatches, OfNarrowImages) {
 }
 
 TEST(ContractPatches, InOneDimensionAndDilated) {
-  checked({.images = 2, .channels = 16, .height = 1, .width = 100, .rows = 1, .pad = 0, .dilation = 3},
-          patches("tf32", "64", "64"), 2e-3);
+  checked(
+      {.images = 2, .channels = 16, .height = 1, .width = 100, .rows = 1, .pad = 0, .dilation = 3},
+      patches("tf32", "64", "64"), 2e-3);
   checked({.height = 14, .width = 36, .pad = 2, .dilation = 2}, patches("tf32", "64", "64"), 2e-3);
 }
 

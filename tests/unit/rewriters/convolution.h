@@ -37,9 +37,10 @@ class Convolution : public NestCase {
     const auto symbol = [&](const char* name, std::int64_t extent) {
       return nodes.new_symbol(name, extent);
     };
-    const nest::SymbolId n = symbol("n", w.images), o = symbol("o", w.outputs), y = symbol("y", out_y),
-                   x = symbol("x", out_x), c = symbol("c", w.channels), r = symbol("r", w.rows),
-                   s = symbol("s", w.columns);
+    const nest::SymbolId n = symbol("n", w.images), o = symbol("o", w.outputs),
+                         y = symbol("y", out_y), x = symbol("x", out_x),
+                         c = symbol("c", w.channels), r = symbol("r", w.rows),
+                         s = symbol("s", w.columns);
     const auto flat = [&](std::initializer_list<std::pair<nest::Ref, std::int64_t>> digits) {
       nest::Ref all = nodes.integer(0);
       for (const auto& [digit, extent] : digits) all = nodes.add(nodes.scale(all, extent), digit);
@@ -56,23 +57,23 @@ class Convolution : public NestCase {
     };
     const nest::Ref in_y = place(y, r), in_x = place(x, s);
     const ScalarType sum = w.sum_in_f64 ? ScalarType::kF64 : ScalarType::kF32;
-    const nest::Ref in = nodes.load("A", ScalarType::kF32,
-                              flat({{at(n), 1}, {at(c), w.channels}, {in_y, w.height}, {in_x, w.width}}));
-    const nest::Ref weight = nodes.load(
-        "B", ScalarType::kF32,
-        flat({{at(o), 1}, {at(c), w.channels}, {at(r), w.rows}, {at(s), w.columns}}));
+    const nest::Ref in =
+        nodes.load("A", ScalarType::kF32,
+                   flat({{at(n), 1}, {at(c), w.channels}, {in_y, w.height}, {in_x, w.width}}));
+    const nest::Ref weight =
+        nodes.load("B", ScalarType::kF32,
+                   flat({{at(o), 1}, {at(c), w.channels}, {at(r), w.rows}, {at(s), w.columns}}));
     nest::Ref term = nodes.op("*", sum, {nodes.cast(in, sum), nodes.cast(weight, sum)});
     if (w.pad > 0 || w.turned) {
       nest::Ref inside = nodes.boolean(true);
       for (const auto& [one, extent] : {std::pair{in_y, w.height}, {in_x, w.width}})
-        inside = nodes.both(inside, nodes.both(nodes.non_negative(one),
-                                               nodes.less(one, nodes.integer(extent))));
+        inside = nodes.both(
+            inside, nodes.both(nodes.non_negative(one), nodes.less(one, nodes.integer(extent))));
       term = nodes.select(inside, term, nodes.number(0, sum));
     }
     nest::Ref value = nodes.cast(nodes.reduce("+", {c, r, s}, term), ScalarType::kF32);
     if (w.bias)
-      value = nodes.op("+", ScalarType::kF32,
-                       {value, nodes.load("bias", ScalarType::kF32, at(o))});
+      value = nodes.op("+", ScalarType::kF32, {value, nodes.load("bias", ScalarType::kF32, at(o))});
     nest.buffer = "C";
     nest.type = ScalarType::kF32;
     nest.dims = {n, o, y, x};

@@ -236,10 +236,9 @@ class NestCase {
       for (const GeneratedTensorMap& one : launch.tensor_maps) {
         const auto buffer = std::ranges::find(concrete.buffers, one.buffer, &ConcreteBuffer::name);
         const auto scratch = std::ranges::find(generated.scratch, one.buffer, &Buffer::name);
-        const ScalarType type =
-            buffer != concrete.buffers.end() ? buffer->type : scratch->type;
-        const auto bytes = emulator::encode_tiled_tensor_map(
-            spec_of(one.map, type, addresses.at(one.buffer)));
+        const ScalarType type = buffer != concrete.buffers.end() ? buffer->type : scratch->type;
+        const auto bytes =
+            emulator::encode_tiled_tensor_map(spec_of(one.map, type, addresses.at(one.buffer)));
         EXPECT_TRUE(bytes.has_value()) << bytes.error().message;
         config.parameters.insert(config.parameters.end(), bytes->begin(), bytes->end());
       }

@@ -1,0 +1,160 @@
+// Makes the tile programs of hopper.h. What all products have in common is in hopper.cpp, tf32 in
+// bulk_tf32.cpp, operands in patches in bulk_patches.cpp.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rewriters/generators/contract/bulk_operands.h"
+
+namespace hone::generators::contract {
+
+/// What the roles have in common: which tile of the output is next, and of which part of k.
+struct Place {
+  SymbolId batch = -1, m_first = -1, n_first = -1;
+  SymbolId slice = -1;         ///< only where sums are split
+  SymbolId row_of_tiles = -1;  ///< where copies bring A in patches, in place of m_first
+};
+
+class BulkBuilder {
+ public:
+  BulkBuilder(const Contraction& given, const Schedule& s, const Goal& goal,
+              const std::string& prefix);
+
+  tile::Program build();
+
+  /// The launch before that packs B, where A is read in patches: in rows of k, as it goes through
+  /// the window, with zeros where there is none.
+  void add_packing(Generated& generated);
+
+ private:
+  [[nodiscard]] std::string packed() const { return prefix_ + "packed"; }
+  Ref number(std::int64_t value) { return nodes_.integer(value); }
+  Ref at(SymbolId symbol) { return nodes_.index(symbol); }
+  /// Of the block in its cluster.
+  Ref rank() { return nodes_.remainder(at(program_.block), number(s_.cluster)); }
+
+  /// Registers that the copying threads leave to the others.
+  [[nodiscard]] std::pair<int, int> registers() const;
+  static constexpr int kSplitRegisters = 72;  ///< what the compiler takes where there are enough
+
+  /// B as wgmma reads it, rounded to tf32; of three products what that leaves, and where B lies
+  /// along k this alone, as wgmma reads the upper bits of B itself.
+  void add_tf32_ring();
+  /// wgmma reads B's upper bits where a copy has brought it.
+  [[nodiscard]] bool reads_b_itself() const { return !is_gathered(s_.pipe) && b_along_k_; }
+  /// Whether a role makes tf32 of B: its halves, or what wgmma is to read instead of it.
+  [[nodiscard]] bool makes_b() const { return s_.splits || is_gathered(s_.pipe); }
+  /// Whether wgmma has A in registers.
+  [[nodiscard]] bool reads_fragments() const;
+  [[nodiscard]] bool is_turned() const { return c_.a.value != given_.a.value; }
+
+  /// Rows and k as boxes of the tensor bring them; B as the launch before writes it.
+  void arrange_in_patches();
+  tile::View view_of_patches() const;
+  /// (input of the rows, channel)
+  [[nodiscard]] tile::SharedTile patch() const;
+  /// Where B's tiles are.
+  [[nodiscard]] int b_ring() const { return tiling_ ? 1 : 0; }
+  /// Of a row of tiles, counted in steps, from the slice's first on.
+  Ref step_at(const Place& place, SymbolId step);
+  SymbolId new_step();
+  tile::Loop over(SymbolId symbol, tile::Body body);
+
+  /// For each step a box of A, and for each group of places a tile of B.
+  tile::Operation load_patches();
+
+  /// All of k for one tile of outputs.
+  tile::Operation multiply_patches(Ref of_group);
+  /// What the next group of places in the window reads comes while the tensor cores are at this
+  /// one's, in other registers: so groups go in pairs.
+  void multiply_in_pairs(SymbolId step, Ref of_group, tile::Body& body);
+  /// What a group of places in the window reads, to these fragments and, of three products, the
+  /// next ones.
+  void read_group(Ref group, Ref of_group, int fragments, tile::Body& body);
+
+  /// Where shared memory is left for it, outputs are copied in bulk, as many columns at a time as
+  /// fit.
+  void stage_outputs();
+
+  /// Buffers that the output's value reads, and the output where it is written by threads.
+  void parameters();
+  [[nodiscard]] bool stores_by_copies() const;
+  void read_parameters(const std::vector<Ref>& values);
+
+  /// Where the sums of each part of k go.
+  [[nodiscard]] std::string partial() const { return program_.prefix + "partial"; }
+
+  [[nodiscard]] std::vector<std::string> read_by(const std::vector<Ref>& values) const;
+
+  /// Names for the place of the `tile`th tile. Blocks that run together go through s.group rows of
+  /// tiles: what they read stays in the L2.
+  Place place(SymbolId tile, tile::Body& body, bool copies = false);
+
+  tile::Operation over_tiles(SymbolId tile, tile::Body body);
+  tile::Loop over_k(SymbolId k, tile::Body body);
+
+  /// Boxes of one operand at (batch, first, k).
+  void copies(bool is_a, const Place& place, SymbolId k, tile::Body& body);
+
+  tile::Operation load();
+
+  tile::Operation math();
+
+  void name_elements();
+  /// Reads the elements of an operand of `size` rows from (first, k) on; what lies beyond is 0.
+  tile::Operation gather_of(int elements, const Operand& operand, const Place& where, Ref first,
+                            Ref k, std::int64_t size);
+  tile::Operation gather_a(const Place& where, Ref k, Ref of_group);
+  tile::Operation gather_b(const Place& where, Ref k);
+
+  /// B to what wgmma reads of it, its elements read a tile ahead.
+  tile::Operation gather();
+
+  /// B to what wgmma reads of it.
+  tile::Operation split();
+
+  /// One tile of k as tf32.
+  tile::Body tf32_round(const Place& where, SymbolId k, Ref of_group);
+  /// wgmma reads the ring of copies, too, or alone.
+  [[nodiscard]] bool multiplies_copies() const;
+  /// Fragments by the tile of B whose copy has come: once, or the three products of halves that
+  /// matter, the small ones first. `fresh`: the first of all. `from`: which fragments.
+  void multiply_fragments(tile::Body& body, Ref fresh, tile::Body meanwhile, int from = 0);
+
+  /// Runs of a few tiles of k, each of which ends before its sums are added up.
+  tile::Operation over_runs(const Place& where, SymbolId k, Ref of_group);
+  [[nodiscard]] bool in_runs() const { return adds_in_runs(c_, s_.pipe); }
+  [[nodiscard]] bool in_short_runs() const { return adds_in_short_runs(c_, s_.pipe); }
+
+  [[nodiscard]] tile::Store store_at(const Place& where, Ref of_group);
+
+  tile::Store store(const Place& where, Ref of_group);
+
+  /// The sums themselves, as [slice, batch, m, n].
+  tile::Store partial_store(const Place& where, Ref of_group);
+
+  const Contraction& given_;
+  Contraction c_;  ///< rows and columns as wgmma has them
+  const Schedule& s_;
+  const Goal& goal_;
+  nest::Nodes& nodes_;
+  const std::int64_t tile_k_;  ///< 128 bytes, as wide as a swizzle
+  std::int64_t tiles_m_ = 0, tiles_n_ = 0, tiles_ = 0;
+  std::int64_t of_slice_ = 0;  ///< tiles
+  std::int64_t k_each_ = 0;    ///< of each tile
+  const std::string prefix_;
+  bool a_along_k_ = false, b_along_k_ = false;  ///< in tiles that copies bring
+  // Where A is read in patches: how; B as it is packed, over c_.n and c_.k; whether there is such
+  // an output; and a value over rows of the output as one over rows of tiles.
+  std::optional<PatchTiling> tiling_;
+  int made_ring_ = 1;  ///< of what a role makes of B
+  Ref packed_value_ = nullptr, in_output_ = nullptr;
+  std::function<Ref(Ref)> by_patches_;
+  tile::Program program_;
+};
+
+}  // namespace hone::generators::contract

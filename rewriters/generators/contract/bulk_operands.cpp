@@ -1,0 +1,187 @@
+#include "rewriters/generators/contract/bulk_operands.h"
+
+#include <algorithm>
+
+#include "rewriters/affine/integers.h"
+#include "rewriters/affine/neighbours.h"
+#include "rewriters/affine/strides.h"
+#include "rewriters/tile/operands.h"
+
+namespace hone::generators::contract {
+
+using nest::Node;
+
+std::optional<Strides> strides_of(Ref element, SymbolId batch, SymbolId outer, SymbolId other) {
+  if (element->kind != Node::Kind::kSum || element->constant != 0) return std::nullopt;
+  const nest::Strides strides = nest::strides_in(element, {batch, outer, other});
+  if (!strides.others.empty() || std::ranges::min(strides.of) < 0) return std::nullopt;
+  return Strides{strides.of[0], strides.of[1], strides.of[2]};
+}
+
+std::optional<Strides> strides_of(const Contraction& c, const Operand& operand) {
+  const Ref value = operand.value;
+  if (value->kind != Node::Kind::kLoad || value->type != operand.type) return std::nullopt;
+  if (!operand.mask->is_constant() || operand.mask->constant == 0) return std::nullopt;
+  return strides_of(value->args[0], c.batch, operand.outer, operand.k);
+}
+
+std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, int rows) {
+  const auto strides = strides_of(c, operand);
+  if (!strides) return std::nullopt;
+  const bool along_k = strides->other == 1;
+  if (!along_k && (strides->outer != 1 || is_fp8(operand.type))) return std::nullopt;
+  const std::int64_t tile_k = tile::line_of(operand.type);  // and of rows, where they are lines
+  const bool is_a = operand.outer == c.m;
+  tile::View view{.name = is_a ? "map_a" : "map_b",
+                  .buffer = operand.value->op,
+                  .type = operand.type,
+                  .swizzle = 128};
+  const std::int64_t outer_size = is_a ? c.m_size : c.n_size;
+  view.shape = along_k ? std::vector{outer_size, c.k_size} : std::vector{c.k_size, outer_size};
+  view.strides = {along_k ? strides->outer : strides->other};
+  view.box = along_k ? std::vector{std::int64_t{rows}, tile_k} : std::vector{tile_k, tile_k};
+  if (strides->batch != 0) {
+    view.shape.insert(view.shape.begin(), c.batch_size);
+    view.strides.insert(view.strides.begin(), strides->batch);
+    view.box.insert(view.box.begin(), 1);
+  }
+  const ConcreteTensorMap map{0, view.shape, view.strides, view.box, view.swizzle};
+  if (!mistake_in(spec_of(map, view.type, 0)).empty()) return std::nullopt;
+  return view;
+}
+
+bool reads(Ref value, const Contraction& c) {
+  bool found = false;
+  for_each(value, [&](Ref node) {
+    found |= node->kind == Node::Kind::kLoad && node != c.sum && node->op == c.nest->buffer;
+  });
+  return found;
+}
+
+Ref added_to_output(const Contraction& c) {
+  const Ref value = c.value;
+  if (value->type != ScalarType::kF32 || c.nest->type != value->type || !value->is("+") ||
+      value->args.size() != 2)
+    return nullptr;
+  for (const std::size_t own : {0, 1}) {
+    const Ref load = value->args[own], other = value->args[1 - own];
+    if (load->kind == Node::Kind::kLoad && load != c.sum && load->op == c.nest->buffer &&
+        load->args[0] == c.element && other->type == value->type && !reads(other, c))
+      return other;
+  }
+  return nullptr;
+}
+
+std::optional<tile::View> output_view(const Contraction& c) {
+  const nest::Nest& nest = *c.nest;
+  if ((size_of(nest.type) != 2 && added_to_output(c) == nullptr) || c.contiguous_n < 2 ||
+      !c.guard->is_constant() || c.guard->constant == 0)
+    return std::nullopt;
+  const auto strides = strides_of(c.element, c.batch, c.m, c.n);
+  if (!strides || strides->other != 1 || c.m_size < 2) return std::nullopt;
+  tile::View view{.name = "map_c",
+                  .buffer = nest.buffer,
+                  .type = nest.type,
+                  .shape = {c.m_size, c.n_size},
+                  .strides = {strides->outer},
+                  .box = {64, tile::staged_columns(nest.type)},
+                  .swizzle = 128};
+  if (c.batch_size > 1) {
+    view.shape.insert(view.shape.begin(), c.batch_size);
+    view.strides.insert(view.strides.begin(), strides->batch);
+    view.box.insert(view.box.begin(), 1);
+  }
+  const ConcreteTensorMap map{0, view.shape, view.strides, view.box, view.swizzle};
+  if (!mistake_in(spec_of(map, view.type, 0)).empty()) return std::nullopt;
+  return view;
+}
+
+bool has_bulk_operands(const Contraction& c) {
+  const bool half = c.a.type == ScalarType::kF16 || c.a.type == ScalarType::kBf16;
+  const bool fp8 = is_fp8(c.a.type) && is_fp8(c.b.type) && c.total_type == ScalarType::kF32;
+  const bool same_half =
+      half && c.a.type == c.b.type && (c.total_type == ScalarType::kF32 || c.narrow_terms);
+  return (fp8 || same_half) && view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
+}
+
+bool has_plain_f32(const Contraction& c) {
+  return c.a.type == ScalarType::kF32 && c.b.type == ScalarType::kF32 &&
+         view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
+}
+
+bool has_bulk_f32(const Contraction& c) {
+  if (c.total_type != ScalarType::kF32 && !c.narrow_terms) return false;
+  if (has_plain_f32(c)) return true;
+  if (!c.patches || !tiling_of(*c.patches, 64)) return false;
+  const Operand& other = c.patches_of_a ? c.b : c.a;
+  return other.type == ScalarType::kF32 && !reads(other.value, c) && !reads(other.mask, c) &&
+         c.patches->buffer != c.nest->buffer;
+}
+
+bool has_gathered_f32(const Contraction& c) {
+  const auto is_f32 = [&](const Operand& operand) {
+    return operand.type == ScalarType::kF32 && !reads(operand.value, c) && !reads(operand.mask, c);
+  };
+  return is_f32(c.a) && is_f32(c.b);
+}
+
+bool of_columns(const Contraction& c) { return c.a.along_k && !c.b.along_k; }
+
+Contraction transposed(const Contraction& c) {
+  Contraction turned = c;
+  std::swap(turned.a, turned.b);
+  std::swap(turned.m, turned.n);
+  std::swap(turned.m_size, turned.n_size);
+  for (Bound& bound : turned.bounds) std::swap(bound.row, bound.column);
+  turned.contiguous_n = longest_run(*c.nodes, c.element, turned.n, c.nest->type);
+  return turned;
+}
+
+bool uses_patches(const Contraction& c, Pipe pipe) {
+  return is_hopper_tf32(pipe) && !is_gathered(pipe) && !has_plain_f32(c);
+}
+
+namespace {
+
+/// Whether the operand that stays in shared memory lies along k there.
+bool reads_along_k(const Contraction& c) {
+  if (!has_plain_f32(c)) return true;
+  return strides_of(c, of_columns(c) ? c.a : c.b)->other == 1;
+}
+
+}  // namespace
+
+bool splits_tiles(const Contraction& c, Pipe pipe) {
+  return is_hopper_tf32(pipe) && !is_gathered(pipe) && (is_thrice(pipe) || !reads_along_k(c));
+}
+
+Contraction as_multiplied(const Contraction& c, const Schedule& s) {
+  if (!is_hopper_tf32(s.pipe)) return c;
+  if (!uses_patches(c, s.pipe)) return of_columns(c) ? transposed(c) : c;
+  Contraction turned = c.patches_of_a ? c : transposed(c);
+  const PatchTiling tiling = *tiling_of(*c.patches, s.bm);
+  turned.m_size = tiling.tiles() * s.bm;
+  turned.k_size = tiling.k_size();
+  return turned;
+}
+
+std::int64_t tf32_bytes(const Contraction& c, const Schedule& s) {
+  if (is_gathered(s.pipe))
+    return s.stages * (std::int64_t{128} * s.bn * (is_thrice(s.pipe) ? 2 : 1) + 16);
+  const int tiles = !s.splits ? 0 : is_thrice(s.pipe) && !reads_along_k(c) ? 2 : 1;
+  const std::int64_t line = 128;  // [B] of k
+  const std::int64_t made = s.splits ? kMadeStages * (line * tiles * s.bn + 16) : 0;
+  if (!uses_patches(c, s.pipe)) return s.stages * (line * (s.bm + s.bn) + 16) + made;
+  const std::int64_t patch = tiling_of(*c.patches, s.bm)->box_elements() * 4;
+  return kPatchStages * (ceil_divide(patch, 1024) * 1024 + 16) + s.stages * (line * s.bn + 16) +
+         made;
+}
+
+double bulk_rate(const Contraction& c, const Operand& operand) {
+  const auto view = view_of(c, operand, 64);
+  const std::int64_t row =
+      view ? view->strides.back() * static_cast<std::int64_t>(size_of(operand.type)) : 0;
+  return row % 128 == 0 ? 60 : 25;
+}
+
+}  // namespace hone::generators::contract
