@@ -464,7 +464,7 @@ double rate_of(const Contraction& c, Pipe pipe, bool splits) {
     case Pipe::kBulkTf32x3:
       return 250;
     case Pipe::kBulkTf32:
-      return splits ? 470 : 800;
+      return splits ? 270 : 800;
     case Pipe::kGatherTf32x3:
       return 130;
     case Pipe::kGatherTf32:

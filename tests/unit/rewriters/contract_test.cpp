@@ -516,7 +516,7 @@ TEST(Contract, KnowsWhereToBegin) {
   // One pass where the level is TF32, and no half types.
   const auto once = starts_of({.m = 4096, .n = 4096, .k = 4096}, MathLevel::kTf32);
   ASSERT_EQ(once.size(), 3U);
-  EXPECT_EQ(pipes(once.at(MathLevel::kTf32)), (Pipes{"tf32", "wgmma-bulk-tf32"}));
+  EXPECT_EQ(pipes(once.at(MathLevel::kTf32)), (Pipes{"wgmma-bulk-tf32"}));
   // Few outputs, long sums: they are cut. Few columns: no tile is wider.
   const auto deep = starts_of({.m = 256, .n = 256, .k = 131072}, MathLevel::kReassociate);
   for (const Step& step : deep.at(MathLevel::kReassociate))
