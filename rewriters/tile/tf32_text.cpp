@@ -137,8 +137,8 @@ std::string read_patch(const ReadPatch& read, const SharedTile& tile, const Read
                  {"rest", call.rest},
                  {"there", there.empty() ? "" : there + " ? "},
                  {"else", there.empty() ? "" : " : 0u"}};
-  holes["place"] =
-      filled(read.down == 0 ? "row$across" : "row / $width * $down + row % $width$across", holes);
+  holes["place"] = filled(
+      read.down == 0 ? "row % $width$across" : "row / $width * $down + row % $width$across", holes);
   holes["split"] = rest ? filled(R"(#pragma unroll
 for (int l = 0; l < 4; ++l) $prefixsplit($to[$firstj][l], $rest[$firstj][l], $to[$firstj][l]);
 $prefixsettle($rest[$firstj]);
