@@ -64,6 +64,11 @@ void expect_boxes(ScalarType type, const std::vector<BoxCase>& cases) {
         std::vector<std::int64_t> at = one.from;
         at.back() += along_k ? k : row;
         if (at.size() > 1) at[at.size() - 2] += along_k ? row : k;
+        // Rows that run through two dimensions of the box go around those of k.
+        if (!along_k && at.size() > 2 && one.box[at.size() - 3] > 1) {
+          at.back() = one.from.back() + row % one.box.back();
+          at[at.size() - 3] += row / one.box.back();
+        }
         std::int64_t element = 0;
         bool inside = true;
         for (std::size_t d = 0; d < at.size(); ++d) {
@@ -125,6 +130,15 @@ TEST(TileAtoms, BulkCopiesOfEveryRank) {
                       {{2, 3, 20, 40}, {1, 1, 16, 32}, {1, 2, 1, 16}, lines},
                       {{3, 2, 3, 20, 40}, {1, 1, 1, 16, 32}, {2, 1, 0, 0, 8}, lines},
                       {{3, 2, 3, 20, 40}, {1, 1, 1, 16, 32}, {2, 1, 3, 0, 8}, lines}});
+}
+
+/// A window's patch: k between lines of rows, with what lies beyond each edge of the tensor.
+TEST(TileAtoms, BulkCopiesOfThreeDimensions) {
+  const Layout patch({{{24, 1}, {5, 8 * 24}}, {{8, 24}}});
+  for (const ScalarType type : {ScalarType::kF16, ScalarType::kF32})
+    expect_boxes(type, {{{6, 12, 40}, {5, 8, 24}, {1, 2, 8}, patch},
+                        {{6, 12, 40}, {5, 8, 24}, {-1, 8, -8}, patch},
+                        {{3, 6, 12, 40}, {1, 5, 8, 24}, {2, 3, 0, 32}, patch}});
 }
 
 /// Several boxes side by side in one tile, as operands of products have them.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+#include <cstdint>
 #include <random>
 #include <utility>
 
@@ -12,6 +14,11 @@
 #include "tests/unit/rewriters/generator_harness.h"
 
 namespace hone::tile {
+
+/// To tf32: to the nearest, halves away from zero.
+inline float rounded(float x) {
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000U) & 0xffffe000U);
+}
 
 /// A program of two roles around one ring, and the buffer "probe".
 class Probed : public generators::NestCase {

@@ -65,9 +65,6 @@ struct Tf32Program : Probed {
   SharedTile& made(int which) { return p.rings[1].tiles[static_cast<std::size_t>(which)]; }
 };
 
-float rounded(float x) {
-  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000U) & 0xffffe000U);
-}
 float upper(float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffffe000U); }
 
 TEST(TileTf32, RegistersAndTilesHaveWhatTheLayoutsSay) {
@@ -119,6 +116,31 @@ TEST(TileTf32, RegistersAndTilesHaveWhatTheLayoutsSay) {
                 << row << ", " << k;
           }
         }
+      }
+    }
+  }
+}
+
+/// What copies have rounded is read as it is.
+TEST(TileTf32, RegistersHaveWhatCopiesRounded) {
+  for (const bool a_along_k : {true, false}) {
+    SCOPED_TRACE(a_along_k);
+    constexpr std::int64_t kOfThread = 16;
+    Tf32Program test(a_along_k, true, 64 * 32);
+    test.p.views[0].as_tf32 = test.reading().rounded = true;
+    test.reading().rest = -1;
+    test.math().erase(test.math().begin() + 4);  // of what would be left
+    const auto got =
+        test.probed({{"g_wait_for(&full_made[stage_made], parity_made);",
+                      Probed::each_of("__uint_as_float(of_a[i / 4][i % 4])", kOfThread)}});
+    ASSERT_FALSE(got.empty());
+    for (int thread = 0; thread < 128; ++thread) {
+      for (int i = 0; i < kOfThread; ++i) {
+        const int row = thread / 32 * 16 + thread % 32 / 4 + i % 2 * 8;
+        const int k = i / 4 * 8 + thread % 4 + i % 4 / 2 * 4;
+        const auto x = static_cast<float>(test.element("A", 64, 32, a_along_k, row, k));
+        ASSERT_EQ(got[static_cast<std::size_t>(thread * kOfThread + i)], rounded(x))
+            << "thread " << thread << ", " << i;
       }
     }
   }
@@ -226,6 +248,14 @@ TEST(TileTf32, Refusals) {
   EXPECT_EQ(with([](Tf32Program& t) { t.reading().rest = 0; }), no_fragments);
   EXPECT_EQ(with([](Tf32Program& t) { t.math().erase(t.math().begin()); }),
             "'tile_A' is read before it is full");
+  // Copies of A round, or do not.
+  EXPECT_EQ(with([](Tf32Program& t) { t.reading().rounded = t.p.views[0].as_tf32 = true; }),
+            "nothing is left of 'tile_A', which is rounded");
+  EXPECT_EQ(with([](Tf32Program& t) {
+              t.reading().rounded = true;
+              t.reading().rest = -1;
+            }),
+            "'tile_A' is not rounded by its copies");
   EXPECT_EQ(with([](Tf32Program& t) { t.p.fragments[1].columns = 64; }),
             "32 of k of 'tile_A' are read to 64 columns of f32 of 'rest_of_a'");
   EXPECT_EQ(with([](Tf32Program& t) { t.reading().row = t.number(64); }),
