@@ -114,7 +114,8 @@ void Verifier::check(const ReadPatch& read) {
     rounded_[static_cast<std::size_t>(at)] = true;
   }
   const auto rows = program_.nodes->range(read.row), from = program_.nodes->range(read.from);
-  const bool placed = rows && from && read.width > 0 && read.across >= 0 && read.down >= 0 &&
+  const bool placed = role_->warp_groups <= program_.nodes->extent(program_.group) && rows &&
+                      from && read.width > 0 && read.across >= 0 && read.down >= 0 &&
                       rows->low >= 0 && from->low >= 0;
   const std::int64_t last = placed ? rows->high + 63 : 0;
   const std::int64_t reach = placed ? from->high + last / read.width * read.down +

@@ -175,6 +175,8 @@ TEST(TilePatches, Refusals) {
   EXPECT_EQ(patched([](P& p) { p.reading().from = p.number(-1); }), beyond);
   EXPECT_EQ(patched([](P& p) { p.reading().row = p.number(-64); }), beyond);
   EXPECT_EQ(patched([](P& p) { p.reading().width = 0; }), beyond);
+  // More warp groups than `group` has numbers.
+  EXPECT_EQ(patched([](P& p) { p.p.roles[1].warp_groups = 3; }), beyond);
   EXPECT_EQ(patched([](P& p) { p.reading().across = -1; }), beyond);
   EXPECT_EQ(patched([](P& p) { p.reading().down = -1; }), beyond);
 }
