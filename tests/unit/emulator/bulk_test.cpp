@@ -1,4 +1,6 @@
 // Bulk and tensor copies: what lands where, and what a tensor map must be.
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -124,11 +126,11 @@ TEST(TensorCopy, StartsBeforeTheTensorAndSkipsElements) {
   TensorMapSpec spec = Matrix::spec(place(l, "matrix", matrix.data));
   spec.box = {8, 12};
   spec.element_strides = {1, 3};
-  l.shared(4096).value(encode(spec)).out("out", 8 * 4 * 4).value(-3).value(-6).value(8 * 4);
+  l.shared(4096).value(encode(spec)).out("out", 8 * 4 * 4).value(-4).value(-6).value(8 * 4);
   expect_ok(l.run(kernels(kFile)));
   const auto got = l.read<int>("out", 8 * 4);
   for (int j = 0; j < 4; ++j)
-    for (int i = 0; i < 8; ++i) EXPECT_EQ(got[j * 8 + i], matrix.at(i - 3, 3 * j - 6));
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(got[j * 8 + i], matrix.at(i - 4, 3 * j - 6));
 }
 
 TEST(TensorCopy, FillsWithNan) {
@@ -137,8 +139,9 @@ TEST(TensorCopy, FillsWithNan) {
   TensorMapSpec spec = Matrix::spec(place(l, "matrix", matrix.data));
   spec.type = TensorMapSpec::Type::kF32;
   spec.fill = TensorMapSpec::Fill::kNan;
+  spec.sizes[0] = 98;
   spec.box = {4, 2};
-  l.shared(4096).value(encode(spec)).out("out", 32).value(98).value(0).value(8);
+  l.shared(4096).value(encode(spec)).out("out", 32).value(96).value(0).value(8);
   expect_ok(l.run(kernels(kFile)));
   const auto got = l.read<float>("out", 8);
   for (int i = 0; i < 8; ++i) EXPECT_EQ(std::isnan(got[i]), i % 4 >= 2) << i;
@@ -236,16 +239,66 @@ TEST(TensorCopy, StoresWhatIsInside) {
   TensorMapSpec spec = Matrix::spec(place(l, "matrix", matrix.data));
   spec.box = {32, 4};
   spec.swizzle = TensorMapSpec::Swizzle::k128B;
-  l.shared(4096).value(encode(spec)).value(90).value(38).value(128);
+  l.shared(4096).value(encode(spec)).value(92).value(38).value(128);
   expect_ok(l.run(kernels(kFile)));
   const auto got = l.read<int>("matrix", matrix.data.size());
   for (int y = 0; y < Matrix::kHeight; ++y)
     for (int x = 0; x < Matrix::kPitch; ++x) {
-      const bool written = x >= 90 && x < Matrix::kWidth && y >= 38;
-      const int want = written ? 1000 + swizzled_word(spec.swizzle, 128, x - 90, y - 38)
+      const bool written = x >= 92 && x < Matrix::kWidth && y >= 38;
+      const int want = written ? 1000 + swizzled_word(spec.swizzle, 128, x - 92, y - 38)
                                : matrix.data[y * Matrix::kPitch + x];
       EXPECT_EQ(got[y * Matrix::kPitch + x], want) << x << "," << y;
     }
+}
+
+// Of elements of 4 B, an innermost coordinate must be a multiple of 4.
+TEST(TensorCopy, BeginsAtAMultipleOf16Bytes) {
+  using Swizzle = TensorMapSpec::Swizzle;
+  using Type = TensorMapSpec::Type;
+  const Matrix matrix;
+  const auto copy = [&](const char* kernel, Type type, Swizzle swizzle, int x) {
+    Launch l(kernel, {1, 1, 1}, {64, 1, 1});
+    TensorMapSpec spec = Matrix::spec(place(l, "matrix", matrix.data));
+    spec.type = type;
+    spec.swizzle = swizzle;
+    spec.box = {8, 4};
+    l.shared(4096).value(encode(spec));
+    if (kernel == std::string("tile")) l.out("out", 128);
+    l.value(x).value(-1).value(32);
+    return l.run(kernels(kFile));
+  };
+  for (const char* kernel : {"tile", "tile_out"})
+    for (const Type type : {Type::kS32, Type::kF32, Type::kTf32})
+      for (const Swizzle swizzle : {Swizzle::kNone, Swizzle::k32B})
+        for (const int x : {1, 2, 3, -1, 101, -9}) {
+          const RunReport report = copy(kernel, type, swizzle, x);
+          EXPECT_EQ(report.verdict, Verdict::kFault) << kernel << " at " << x;
+          EXPECT_TRUE(report.detail.contains(fmt::format(
+              "misaligned tensor copy: its innermost coordinate is {}, of elements of 4 B", x)))
+              << report.detail;
+        }
+  for (const int x : {0, 4, -4, -8, 100, 104}) {
+    expect_ok(copy("tile", Type::kF32, Swizzle::k32B, x));
+    expect_ok(copy("tile_out", Type::kF32, Swizzle::k32B, x));
+  }
+}
+
+// The same coordinate is a multiple of 16 B or not as the elements are large.
+TEST(TensorCopy, BeginsAtAMultipleOf16BytesOfItsElements) {
+  using Type = TensorMapSpec::Type;
+  for (const auto& [type, bytes] : {std::pair{Type::kU8, 1}, {Type::kBF16, 2}, {Type::kF64, 8}}) {
+    for (const int x : {1, 2, 4, 8, 16, -2}) {
+      Launch l("tile", {1, 1, 1}, {64, 1, 1});
+      TensorMapSpec spec = Matrix::spec(place(l, "matrix", Matrix().data));
+      spec.type = type;
+      spec.sizes[0] = 48;
+      spec.box = {static_cast<std::uint32_t>(16 / bytes), 2};
+      l.shared(4096).value(encode(spec)).out("out", 32).value(x).value(0).value(8);
+      const RunReport report = l.run(kernels(kFile));
+      EXPECT_EQ(report.verdict, x * bytes % 16 == 0 ? Verdict::kOk : Verdict::kFault)
+          << x << " of " << bytes << " B: " << report.detail;
+    }
+  }
 }
 
 TEST(TensorCopy, NeedsAMapOfItsRank) {

@@ -15,12 +15,13 @@ struct alignas(64) MapBytes {
 };
 constexpr int kWidth = 20, kHeight = 6, kPitch = 24;
 
-/// The box of 8 x 4 at (16, 3), half of it beyond both edges, holds 3 i - 40 at its word i.
+/// The box of 8 x 4 at (first, 3), of the default half of it beyond both edges, holds 3 i - 40 at
+/// its word i.
 struct Outcome {
   RunReport report;
   std::vector<std::uint32_t> before = std::vector<std::uint32_t>(kPitch * kHeight), after;
 };
-Outcome reduce(const std::string& op, TensorMapSpec::Type type) {
+Outcome reduce(const std::string& op, TensorMapSpec::Type type, int first = 16) {
   Outcome o;
   for (std::size_t i = 0; i < o.before.size(); ++i)
     o.before[i] = static_cast<std::uint32_t>(static_cast<int>(i * 11 % 97) - 48);
@@ -55,7 +56,7 @@ fence.proxy.async.shared::cta;
 bar.sync 0;
 setp.ne.u32 %p0, %r1, 0;
 @%p0 bra END;
-mov.u32 %r4, 16;
+mov.u32 %r4, {};
 mov.u32 %r5, 3;
 cp.reduce.async.bulk.tensor.2d.global.shared::cta.{}.tile.bulk_group [%x0, {{%r4, %r5}}], [%r0];
 cp.async.bulk.commit_group;
@@ -64,7 +65,7 @@ END:
 ret;
 }}
 )",
-                                    op)));
+                                    first, op)));
   o.after = l.read<std::uint32_t>("tensor", o.before.size());
   return o;
 }
@@ -102,6 +103,14 @@ TEST(TensorReduce, EachOperationByTheTypeOfTheMap) {
             << c.op << " at " << x << "," << y;
       }
   }
+}
+
+TEST(TensorReduce, BeginsAtAMultipleOf16Bytes) {
+  const Outcome o = reduce("add", TensorMapSpec::Type::kU32, 14);
+  EXPECT_EQ(o.report.verdict, Verdict::kFault);
+  EXPECT_TRUE(o.report.detail.contains("misaligned tensor copy: its innermost coordinate is 14"))
+      << o.report.detail;
+  EXPECT_EQ(o.after, o.before);
 }
 
 TEST(TensorReduce, AnOperationThatTheTypeLacksIsReported) {
