@@ -7,6 +7,18 @@
 #include "rewriters/tile/verifier.h"
 
 namespace hone::tile {
+namespace {
+
+/// Whether a bulk copy from this innermost coordinate is a fault wherever its symbols are: all
+/// terms are multiples of 16 bytes, and the constant is not.
+bool never_aligned(nest::Ref coordinate, ScalarType type) {
+  const std::int64_t step = 16 / static_cast<std::int64_t>(size_of(type));
+  return coordinate->constant % step != 0 &&
+         std::ranges::all_of(coordinate->terms,
+                             [&](const nest::Term& term) { return term.coefficient % step == 0; });
+}
+
+}  // namespace
 
 Result<void> Verifier::run() {
   check_threads();
@@ -226,6 +238,10 @@ void Verifier::check(const BulkCopy& copy) {
   if (copy.from.size() != view.shape.size())
     return refuse(fmt::format("copy of '{}' begins at {} coordinates; it has {} dimensions",
                               view.buffer, copy.from.size(), view.shape.size()));
+  if (!copy.from.empty() && never_aligned(copy.from.back(), view.type))
+    return refuse(fmt::format(
+        "copy of '{}' does not begin at a multiple of 16 bytes of its innermost dimension",
+        view.buffer));
   std::int64_t elements = 1;
   for (const std::int64_t extent : view.box) elements *= extent;
   for (int rank = 0; rank < (shared ? program_.cluster : 1); ++rank) {

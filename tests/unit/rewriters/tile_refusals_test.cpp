@@ -362,5 +362,23 @@ TEST_F(TileRefusals, ProductsOfEightBits) {
             "'weights' are e4m3; fragments are f16, bf16 or f32");
 }
 
+TEST_F(TileRefusals, CopiesThatBeginBesideMultiplesOf16Bytes) {
+  // Of f16; x + 4 may be a multiple of 8, 8 x + 4 is none.
+  const auto from = [](std::int64_t factor, std::int64_t constant) {
+    return with([=](Good& g) {
+      const Ref x = g.nodes.index(g.nodes.new_symbol("x", 16));
+      g.the<BulkCopy>().from.back() = g.nodes.add(g.nodes.scale(x, factor), g.number(constant));
+    });
+  };
+  const std::string why =
+      "copy of 'A' does not begin at a multiple of 16 bytes of its innermost dimension";
+  for (const std::int64_t constant : {4, -1}) {
+    EXPECT_EQ(from(0, constant), why);
+    EXPECT_EQ(from(8, constant), why);
+    EXPECT_EQ(from(1, constant), "");
+  }
+  for (const std::int64_t constant : {0, 8, -8}) EXPECT_EQ(from(8, constant), "");
+}
+
 }  // namespace
 }  // namespace hone::tile
