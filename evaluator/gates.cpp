@@ -216,18 +216,18 @@ Result<bool> EvaluatorImpl::Gates::compile_timed() {
         fmt::format("it reads {}, which is no input of the task: what it answers could depend on "
                     "when it runs, and the reference does not read it",
                     outside)));
-  if (request_.claims >= MathLevel::kTf32x3) return true;
-  const auto narrow = check::narrow_products(
-      timed_.reference.program, timed_.reference.compiled.ptx, timed_.candidate->compiled.ptx);
-  if (narrow.empty()) {
-    if (!check::copies_as_tf32(timed_.reference.program, timed_.reference.compiled.ptx,
-                               timed_.candidate->program))
-      return true;
+  // Three products are as precise as f32, but not of what copies have rounded.
+  if (request_.claims < MathLevel::kTf32 &&
+      check::copies_as_tf32(timed_.reference.program, timed_.reference.compiled.ptx,
+                            timed_.candidate->program))
     return stop_at(verdict_of(
         Verdict::kRefused,
         "its tensor maps round f32 to tf32, which has fewer bits than any input; that needs a task "
-        "whose math is tf32x3, tf32 or reduced"));
-  }
+        "whose math is tf32 or reduced"));
+  if (request_.claims >= MathLevel::kTf32x3) return true;
+  const auto narrow = check::narrow_products(
+      timed_.reference.program, timed_.reference.compiled.ptx, timed_.candidate->compiled.ptx);
+  if (narrow.empty()) return true;
   return stop_at(verdict_of(
       Verdict::kRefused,
       fmt::format("it multiplies as {} on tensor cores, which has fewer bits than any input; that "

@@ -69,8 +69,8 @@ class BulkBuilder {
 
   /// All of k for one tile of outputs.
   tile::Operation multiply_patches(Ref of_group);
-  /// What the next group of places in the window reads comes while the tensor cores are at this
-  /// one's, in other registers: so groups go in pairs.
+  /// Two sets of fragments take turns: one is read, of the next group of places in the window,
+  /// while the tensor cores multiply the other.
   void multiply_in_pairs(SymbolId step, Ref of_group, tile::Body& body);
   /// What a group of places in the window reads, to these fragments and, of three products, the
   /// next ones.

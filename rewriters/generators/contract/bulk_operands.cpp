@@ -112,10 +112,20 @@ bool has_plain_f32(const Contraction& c) {
 bool has_bulk_f32(const Contraction& c) {
   if (c.total_type != ScalarType::kF32 && !c.narrow_terms) return false;
   if (has_plain_f32(c)) return true;
-  if (!c.patches || !tiling_of(*c.patches, 64)) return false;
+  if (!c.patches) return false;
   const Operand& other = c.patches_of_a ? c.b : c.a;
-  return other.type == ScalarType::kF32 && !reads(other.value, c) && !reads(other.mask, c) &&
-         c.patches->buffer != c.nest->buffer;
+  const auto tiling = tiling_of(*c.patches, 64);
+  if (!tiling || other.type != ScalarType::kF32 || reads(other.value, c) || reads(other.mask, c) ||
+      c.patches->buffer == c.nest->buffer)
+    return false;
+  // Weights are few beside what they are multiplied with; else it costs too much to pack them.
+  constexpr std::int64_t kMostPacked = std::int64_t{1} << 27;  // [elements]
+  const std::int64_t rows = c.patches_of_a ? c.m_size : c.n_size;
+  const std::int64_t packed = c.patches_of_a ? c.n_size : c.m_size;
+  if (packed * tiling->k_size() > kMostPacked || (c.patches->window.empty() && packed > rows))
+    return false;
+  // f64 sums of so many terms at least are added up in f32 first.
+  return c.total_type == ScalarType::kF32 || c.patches->places() <= 16;
 }
 
 bool has_gathered_f32(const Contraction& c) {

@@ -13,7 +13,7 @@ namespace hone::generators::contract {
 void BulkBuilder::add_packing(Generated& generated) {
   if (!tiling_) return;
   Printer printer(nodes_);
-  printer.indices = {{c_.n, "n"}, {c_.k, "k"}};
+  printer.indices = {{c_.n, prefix_ + "n"}, {c_.k, prefix_ + "k"}};  // no input has such a name
   const std::int64_t all = c_.n_size * c_.k_size;
   GeneratedLaunch launch{
       .kernel = prefix_ + "pack_operand", .grid = {ceil_divide(all, 256)}, .block = {256}};
@@ -26,11 +26,12 @@ void BulkBuilder::add_packing(Generated& generated) {
   launch.args.push_back(packed());
   generated.source += filled(
       R"(
-// Packs the operand that is the same for all tiles of the other one: rows of $k_size along k, in the order
-// in which tiles go through it, and zeros where there is none.
+// Packs the weights: row n has the k of the nth output channel, in the order in which tiles go
+// through it, and zeros where they go further.
 __global__ void __launch_bounds__(256) $prefixpack_operand($parametersfloat* __restrict__ $packed) {
-const int number = blockIdx.x * 256 + threadIdx.x, n = number / $k_size, k = number % $k_size;
-if (n < $n_size) $packed[number] = $value;
+  const int $prefixat = blockIdx.x * 256 + threadIdx.x;
+  const int $prefixn = $prefixat / $k_size, $prefixk = $prefixat % $k_size;
+  if ($prefixn < $n_size) $packed[$prefixat] = $value;
 }
 )",
       {{"prefix", prefix_},

@@ -27,7 +27,7 @@ namespace hone::generators::contract {
 /// The same product with A and B, rows and columns exchanged.
 [[nodiscard]] Contraction transposed(const Contraction& c);
 /// Rows, columns and k as the pipe's kernel has them: exchanged where wgmma's rows are columns of
-/// the output, and with what the last tiles of patches have too many.
+/// the output, and of patches rounded up to whole tiles.
 [[nodiscard]] Contraction as_multiplied(const Contraction& c, const Schedule& s);
 /// Whether a role of the kernel makes tf32 of a tile that copies bring: halves, or what wgmma can
 /// read where the tile does not lie along k. Else copies round on their way.

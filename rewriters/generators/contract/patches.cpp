@@ -32,7 +32,7 @@ struct Linear {
   }
 };
 
-/// A number from `low` on below `high`, where a mask says so.
+/// What a mask says of a dimension: at >= 0, and below `extent` where that is set.
 struct Bounded {
   Linear at;
   std::optional<std::int64_t> extent;
@@ -94,7 +94,8 @@ class Reading {
       if (!part->is(">=0")) return false;
       auto at = linear(part->args[0]);
       if (!at || at->is_constant()) return false;
-      // The width or the height is counted up by the coordinate that it is part of.
+      // Coordinates grow with the digits of the rows: so this is "at >= 0" where one has a positive
+      // coefficient, and else an upper bound of `at`.
       const bool counts_up = std::ranges::any_of(rows_of(*at), [](auto one) { return one > 0; });
       if (counts_up) {
         bounded_.push_back({std::move(*at), std::nullopt});
@@ -113,7 +114,8 @@ class Reading {
         bounded_.push_back({at, std::nullopt});
         bounded_.back().extent = one.constant + at.constant + 1;
       } else {
-        same->extent = one.constant + same->at.constant + 1;
+        const std::int64_t extent = one.constant + same->at.constant + 1;
+        same->extent = std::min(same->extent.value_or(extent), extent);
       }
     }
     return true;
@@ -221,9 +223,10 @@ class Reading {
     find_window(all.back());
     all = std::move(ordered);
     if (all.size() > 5 || find_repeated()) return false;
-    // Strides of a tensor map are multiples of 16 bytes.
-    return std::ranges::all_of(
-        all, [](const Patches::Dimension& one) { return one.stride == 1 || one.stride % 4 == 0; });
+    // Strides of a tensor map but the last are multiples of 16 bytes.
+    return std::ranges::all_of(all, [&](const Patches::Dimension& one) {
+      return one.extent > 0 && (&one == &all.back() || one.stride % 4 == 0);
+    });
   }
   [[nodiscard]] std::int64_t extent_of_k(int digit) const {
     return patches_.k[static_cast<std::size_t>(digit)];
@@ -346,6 +349,7 @@ std::optional<Patches> patches_of(const Contraction& c, const Operand& operand) 
 std::optional<PatchTiling> tiling_of(const Patches& patches, std::int64_t rows) {
   constexpr std::int64_t kMostBytes = 56 * 1024;  // of a box, of which two have to fit
   constexpr std::int64_t kMostOfBox = 256;        // along a dimension
+  constexpr std::int64_t kMost = 1 << 30;         // rows, and k
   const std::int64_t width = patches.rows[static_cast<std::size_t>(patches.width)];
   const std::int64_t height =
       patches.height < 0 ? 1 : patches.rows[static_cast<std::size_t>(patches.height)];
@@ -366,7 +370,8 @@ std::optional<PatchTiling> tiling_of(const Patches& patches, std::int64_t rows) 
       // Lanes that read four lines at once meet in no bank.
       while (one.line % 32 != 8 && one.line % 32 != 24) ++one.line;
       one.box_rows = (one.height - 1) * step_down(patches) + down.second - down.first + 1;
-      if (one.box_elements() * 4 > kMostBytes || one.line > kMostOfBox || one.box_rows > kMostOfBox)
+      if (one.box_elements() * 4 > kMostBytes || one.line > kMostOfBox ||
+          one.box_rows > kMostOfBox || one.tiles() * rows > kMost || one.k_size() > kMost)
         continue;
       const std::pair cost{one.tiles() * one.k_size(), one.box_elements() / box};
       if (best && cost >= least) continue;

@@ -70,7 +70,7 @@ struct PatchTiling {
 /// patches, or a tensor map cannot have its strides.
 [[nodiscard]] std::optional<Patches> patches_of(const Contraction& c, const Operand& operand);
 
-/// Tiles of `rows` outputs for which the least is multiplied; empty: no box is small enough.
+/// The tiles of `rows` outputs that pad rows and k least; empty: no box is small enough.
 [[nodiscard]] std::optional<PatchTiling> tiling_of(const Patches& patches, std::int64_t rows);
 
 /// Digits, some of which may be null, and a condition: there are such digits.

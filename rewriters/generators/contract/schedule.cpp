@@ -137,7 +137,11 @@ void repair_bulk_tf32(Schedule& s, const Contraction& c) {
   s.splits = splits_tiles(c, s.pipe);
   const bool two_sets = words_of_sum(c, s.pipe) == 2, bare = !s.splits && !is_gathered(s.pipe);
   s.bm = std::clamp(s.bm, 64, bare && !two_sets ? 256 : 128);
-  while (uses_patches(c, s.pipe) && s.bm > 64 && !tiling_of(*c.patches, s.bm)) s.bm /= 2;
+  if (uses_patches(c, s.pipe)) {
+    while (s.bm > 64 && !tiling_of(*c.patches, s.bm)) s.bm /= 2;
+    // Boxes are not divided.
+    while (s.split_k > 1 && s.split_k > tiling_of(*c.patches, s.bm)->steps) s.split_k /= 2;
+  }
   // 512 threads: the compiler has 128 registers for an instruction and its sums.
   s.bn =
       std::clamp(s.bn, is_gathered(s.pipe) ? 32 : 64, !bare || two_sets || s.bm == 256 ? 128 : 256);

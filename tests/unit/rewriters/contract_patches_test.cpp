@@ -51,6 +51,36 @@ TEST(ContractPatches, OfNarrowImages) {
   }
 }
 
+/// Of several bounds the tightest counts.
+TEST(ContractPatches, OfInputsOfWhichAPartCounts) {
+  for (const bool first : {false, true})
+    checked({.pad = 1, .rows_there = 6, .tight_first = first}, patches("tf32", "64", "64"), 2e-3);
+}
+
+TEST(ContractPatches, OfWeightsWithTheNamesOfIndices) {
+  for (const char* name : {"k", "n", "at"})
+    checked({.pad = 1, .weights = name}, patches("tf32", "64", "64"), 2e-3);
+}
+
+/// Nothing is packed that is as large as what it is multiplied with, and no plain product is taken
+/// for a convolution.
+TEST(ContractPatches, NotOfProductsWithFewRows) {
+  const auto bulk = [](const Window& window) {
+    Convolution convolution(window);
+    const auto offer = kContract->match(convolution.goal());
+    EXPECT_TRUE(offer) << offer.error().message;
+    for (const Parameter& one : offer->parameters)
+      if (one.name == "pipe")
+        return std::ranges::find(one.domain, ParameterValue(std::string("wgmma-bulk-tf32"))) !=
+               one.domain.end();
+    return false;
+  };
+  EXPECT_TRUE(bulk({.outputs = 64, .rows = 1, .columns = 1}));
+  EXPECT_FALSE(bulk({.images = 2, .height = 1, .outputs = 128, .rows = 1, .columns = 1}));
+  EXPECT_TRUE(bulk({.height = 3, .outputs = 64}));
+  EXPECT_FALSE(bulk({.width = 30})) << "rows of 120 bytes";
+}
+
 TEST(ContractPatches, InOneDimensionAndDilated) {
   checked(
       {.images = 2, .channels = 16, .height = 1, .width = 100, .rows = 1, .pad = 0, .dilation = 3},

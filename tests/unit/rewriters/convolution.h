@@ -16,6 +16,11 @@ struct Window {
   std::int64_t pad = 0, dilation = 1;
   bool turned = false;  ///< as a transposed convolution reads: y - r, x - s
   bool sum_in_f64 = false, bias = false;
+  /// Rows of the input from this one on count as zero, where it is not 0; which conjunct of the
+  /// mask says so first.
+  std::int64_t rows_there = 0;
+  bool tight_first = false;
+  const char* weights = "B";  ///< the buffer's name
 
   /// Outputs along a dimension.
   [[nodiscard]] std::int64_t out(std::int64_t size, std::int64_t window) const {
@@ -48,7 +53,7 @@ class Convolution : public NestCase {
     };
     const auto at = [&](nest::SymbolId id) { return nodes.index(id); };
     buffer("A", ScalarType::kF32, w.images * w.channels * w.height * w.width, Role::kIn);
-    buffer("B", ScalarType::kF32, w.outputs * w.channels * w.rows * w.columns, Role::kIn);
+    buffer(w.weights, ScalarType::kF32, w.outputs * w.channels * w.rows * w.columns, Role::kIn);
     buffer("bias", ScalarType::kF32, w.outputs, Role::kIn);
     buffer("C", ScalarType::kF32, w.images * w.outputs * out_y * out_x, Role::kOut);
     const auto place = [&](nest::SymbolId output, nest::SymbolId window) {
@@ -61,9 +66,15 @@ class Convolution : public NestCase {
         nodes.load("A", ScalarType::kF32,
                    flat({{at(n), 1}, {at(c), w.channels}, {in_y, w.height}, {in_x, w.width}}));
     const nest::Ref weight =
-        nodes.load("B", ScalarType::kF32,
+        nodes.load(w.weights, ScalarType::kF32,
                    flat({{at(o), 1}, {at(c), w.channels}, {at(r), w.rows}, {at(s), w.columns}}));
     nest::Ref term = nodes.op("*", sum, {nodes.cast(in, sum), nodes.cast(weight, sum)});
+    const auto only_rows_there = [&](bool now) {
+      if (w.rows_there > 0 && now)
+        term =
+            nodes.select(nodes.less(in_y, nodes.integer(w.rows_there)), term, nodes.number(0, sum));
+    };
+    only_rows_there(w.tight_first);
     if (w.pad > 0 || w.turned) {
       nest::Ref inside = nodes.boolean(true);
       for (const auto& [one, extent] : {std::pair{in_y, w.height}, {in_x, w.width}})
@@ -71,6 +82,7 @@ class Convolution : public NestCase {
             inside, nodes.both(nodes.non_negative(one), nodes.less(one, nodes.integer(extent))));
       term = nodes.select(inside, term, nodes.number(0, sum));
     }
+    only_rows_there(!w.tight_first);
     nest::Ref value = nodes.cast(nodes.reduce("+", {c, r, s}, term), ScalarType::kF32);
     if (w.bias)
       value = nodes.op("+", ScalarType::kF32, {value, nodes.load("bias", ScalarType::kF32, at(o))});
