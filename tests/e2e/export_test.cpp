@@ -380,8 +380,7 @@ TEST_P(ExportForms, CuAndHppCompileTogether) {
 
 TEST_F(Export, MapsThatRoundNeedATaskWhoseMathAllowsIt) {
   std::string plain = kTensorMap;
-  const std::string rounds = R"(,
-              "as_tf32": true)";
+  const std::string rounds = R"(, "as_tf32": true)";
   ASSERT_TRUE(plain.contains(rounds));
   plain.erase(plain.find(rounds), rounds.size());
   const std::string file = folder_.write("rounds.cu", kTensorMap);
@@ -393,6 +392,13 @@ TEST_F(Export, MapsThatRoundNeedATaskWhoseMathAllowsIt) {
   };
   EXPECT_TRUE(verdict(plain).contains("its tensor maps round f32 to tf32")) << verdict(plain);
   EXPECT_TRUE(verdict(kTensorMap).contains("\"ok\"")) << verdict(kTensorMap);
+  // Three products are as precise as f32; what copies have rounded is not.
+  const auto with_math = [&](const std::string& math) {
+    std::string task = plain;
+    return task.replace(task.find("\"buffers\""), 0, "\"math\": \"" + math + "\", ");
+  };
+  EXPECT_TRUE(verdict(with_math("tf32x3")).contains("needs a task whose math is tf32 or reduced"));
+  EXPECT_TRUE(verdict(with_math("tf32")).contains("\"ok\"")) << verdict(with_math("tf32"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, ExportForms,

@@ -51,6 +51,14 @@ TEST(ContractPatches, OfNarrowImages) {
   }
 }
 
+TEST(ContractPatches, InStepsOverTheInput) {
+  for (const auto& [step, pad] : {std::pair{2, 0}, {2, 1}, {3, 1}, {4, 1}}) {
+    SCOPED_TRACE(std::to_string(step) + ", " + std::to_string(pad));
+    checked({.images = 2, .height = 20, .width = 72, .pad = pad, .step = step},
+            patches("tf32", "64", "64"), 2e-3);
+  }
+}
+
 /// Of several bounds the tightest counts.
 TEST(ContractPatches, OfInputsOfWhichAPartCounts) {
   for (const bool first : {false, true})

@@ -9,12 +9,14 @@
 
 namespace hone::generators {
 
-/// output[n, o, y, x] = sum of input[n, c, y + r * dilation - pad, x + ...] * weights[o, c, r, s]
+/// output[n, o, y, x] = sum of input[n, c, y * step + r * dilation - pad, x * step + ...] *
+/// weights[o, c, r, s]
 struct Window {
   std::int64_t images = 1, channels = 8, height = 8, width = 32, outputs = 64;
   std::int64_t rows = 3, columns = 3;
   std::int64_t pad = 0, dilation = 1;
-  bool turned = false;  ///< as a transposed convolution reads: y - r, x - s
+  std::int64_t step = 1;  ///< from output to output, where it is not turned
+  bool turned = false;    ///< as a transposed convolution reads: y - r, x - s
   bool sum_in_f64 = false, bias = false;
   /// Rows of the input from this one on count as zero, where it is not 0; which conjunct of the
   /// mask says so first.
@@ -25,7 +27,7 @@ struct Window {
   /// Outputs along a dimension.
   [[nodiscard]] std::int64_t out(std::int64_t size, std::int64_t window) const {
     const std::int64_t reach = (window - 1) * dilation;
-    return turned ? size + reach - 2 * pad : size - reach + 2 * pad;
+    return turned ? size + reach - 2 * pad : (size - reach - 1 + 2 * pad) / step + 1;
   }
 };
 
@@ -58,7 +60,8 @@ class Convolution : public NestCase {
     buffer("C", ScalarType::kF32, w.images * w.outputs * out_y * out_x, Role::kOut);
     const auto place = [&](nest::SymbolId output, nest::SymbolId window) {
       const nest::Ref step = nodes.scale(at(window), w.turned ? -w.dilation : w.dilation);
-      return nodes.add(nodes.add(at(output), step), nodes.integer(w.turned ? w.pad : -w.pad));
+      return nodes.add(nodes.add(nodes.scale(at(output), w.turned ? 1 : w.step), step),
+                       nodes.integer(w.turned ? w.pad : -w.pad));
     };
     const nest::Ref in_y = place(y, r), in_x = place(x, s);
     const ScalarType sum = w.sum_in_f64 ? ScalarType::kF64 : ScalarType::kF32;
