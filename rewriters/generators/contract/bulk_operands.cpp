@@ -1,6 +1,7 @@
 #include "rewriters/generators/contract/bulk_operands.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "rewriters/affine/integers.h"
 #include "rewriters/affine/neighbours.h"
@@ -25,6 +26,23 @@ std::optional<Strides> strides_of(const Contraction& c, const Operand& operand) 
   return strides_of(value->args[0], c.batch, operand.outer, operand.k);
 }
 
+namespace {
+
+/// The view of one matrix, or where it is `batched` of `size` that are `stride` elements apart;
+/// empty: no tensor map can be so.
+std::optional<tile::View> of_batches(tile::View view, bool batched, std::int64_t size,
+                                     std::int64_t stride) {
+  if (batched) {
+    view.shape.insert(view.shape.begin(), size);
+    view.strides.insert(view.strides.begin(), stride);
+    view.box.insert(view.box.begin(), 1);
+  }
+  if (!mistake_in(tile::tensor_map(view), view.type).empty()) return std::nullopt;
+  return view;
+}
+
+}  // namespace
+
 std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, int rows) {
   const auto strides = strides_of(c, operand);
   if (!strides) return std::nullopt;
@@ -40,14 +58,7 @@ std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, 
   view.shape = along_k ? std::vector{outer_size, c.k_size} : std::vector{c.k_size, outer_size};
   view.strides = {along_k ? strides->outer : strides->other};
   view.box = along_k ? std::vector{std::int64_t{rows}, tile_k} : std::vector{tile_k, tile_k};
-  if (strides->batch != 0) {
-    view.shape.insert(view.shape.begin(), c.batch_size);
-    view.strides.insert(view.strides.begin(), strides->batch);
-    view.box.insert(view.box.begin(), 1);
-  }
-  const ConcreteTensorMap map{0, view.shape, view.strides, view.box, view.swizzle};
-  if (!mistake_in(spec_of(map, view.type, 0)).empty()) return std::nullopt;
-  return view;
+  return of_batches(std::move(view), strides->batch != 0, c.batch_size, strides->batch);
 }
 
 bool reads(Ref value, const Contraction& c) {
@@ -86,14 +97,7 @@ std::optional<tile::View> output_view(const Contraction& c) {
                   .strides = {strides->outer},
                   .box = {64, tile::staged_columns(nest.type)},
                   .swizzle = 128};
-  if (c.batch_size > 1) {
-    view.shape.insert(view.shape.begin(), c.batch_size);
-    view.strides.insert(view.strides.begin(), strides->batch);
-    view.box.insert(view.box.begin(), 1);
-  }
-  const ConcreteTensorMap map{0, view.shape, view.strides, view.box, view.swizzle};
-  if (!mistake_in(spec_of(map, view.type, 0)).empty()) return std::nullopt;
-  return view;
+  return of_batches(std::move(view), c.batch_size > 1, c.batch_size, strides->batch);
 }
 
 bool has_bulk_operands(const Contraction& c) {

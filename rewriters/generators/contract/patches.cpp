@@ -6,7 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "candidates/tensor_map.h"
 #include "rewriters/affine/integers.h"
 #include "rewriters/affine/strides.h"
 #include "rewriters/generators/contract/analysis.h"
