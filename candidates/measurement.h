@@ -77,9 +77,11 @@ struct Evaluation {
   double elapsed_s = 0;
   // Of this evaluation only, not stored:
   GateSeconds gates;
-  double modelled_us = 0;    // what the time model said before a real GPU was asked; 0: it was not
-  bool outpaced = false;     ///< see EvaluationRequest::measure_first: not checked further
-  int expected_checked = 0;  ///< of an admission: check sizes with CheckCase::expected
+  double modelled_us = 0;  // what the time model said before a real GPU was asked; 0: it was not
+  /// Measured first (EvaluationRequest::measure_first) and not checked further: it is much slower
+  /// than the best, or the search ended meanwhile.
+  bool outpaced = false;
+  int expected_checked = 0;      ///< of an admission: check sizes with CheckCase::expected
   std::string expected_differs;  ///< the first place that is not as expected; else empty
   bool screened = false;         ///< not measured: the time model takes it to be too slow
   /// Equal where machine code, launches and buffers at the timed size are, and what the answers are

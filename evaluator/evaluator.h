@@ -172,6 +172,9 @@ class Evaluator {
 
   /// Every gate in order, cheapest first; blocks. Never throws; an Error is kInfrastructure only.
   [[nodiscard]] virtual Result<Evaluation> evaluate(const EvaluationRequest& request) = 0;
+  /// Compiles what evaluate() will need of a request of the quick stage; blocks. Nothing is
+  /// reported: evaluate() meets the same errors.
+  virtual void compile_ahead(const EvaluationRequest& /*request*/) {}
 
   /// Measures what the device reaches at most: seconds on a GPU, which must be idle; an emulated
   /// one knows. Changes nothing here.

@@ -17,7 +17,7 @@ namespace {
 
 using protocol::Runnable;
 
-constexpr std::size_t kCachedPrograms = 128;
+constexpr std::size_t kCachedPrograms = 192;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -62,21 +62,20 @@ Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgra
   CompileJob job{program.source, program.defines, distinct_kernels(program), info_.arch};
   job.code_for = effort.code_for;
   const std::string key = fmt::format("{} ", effort.serial) + compile_key(job);
-  {
-    std::lock_guard lock(mutex_);
-    for (auto it = compiled_.begin(); it != compiled_.end(); ++it) {
-      if (it->first != key) continue;
-      compiled_.splice(compiled_.end(), compiled_, it);
-      return compiled_.back().second;
-    }
-  }
+  if (auto known = compiled_before(key)) return known;
+  struct Compiling {
+    EvaluatorImpl& evaluator;
+    const std::string& key;
+    SharedProgram lasting = nullptr;
+    ~Compiling() { evaluator.compiled_for(key, lasting); }
+  } compiling{*this, key};
   const auto stored =
       effort.own == nullptr ? pool::CompileCache::key(job, toolchain_, info_.driver) : "";
   const auto reply = effort.own == nullptr ? cache_.find(stored) : std::nullopt;
   Result<CompiledProgram> result = infrastructure("not in the cache");
   if (reply) result = protocol::compiled_program_from(*reply);
   const bool cached = result.has_value();
-  if (!cached) result = compile_now(job, effort.own != nullptr ? *effort.own : compilers_);
+  if (!cached) result = compile_now(job, effort);
   if (!result) return std::unexpected(result.error());
   if (result->verdict == Verdict::kOk && !answers(*result, job))
     return infrastructure("the compile runner answered something else than was asked");
@@ -86,16 +85,38 @@ Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgra
     cache_.put(stored, protocol::to_message(*result));
   auto shared = std::make_shared<const CompiledProgram>(std::move(*result));
   // A crash or a time-out may have had another reason than the source.
-  if (shared->verdict != Verdict::kCrash && shared->verdict != Verdict::kTimeout) {
-    std::lock_guard lock(mutex_);
-    compiled_.emplace_back(key, shared);
-    if (compiled_.size() > kCachedPrograms) compiled_.pop_front();
-  }
+  if (shared->verdict != Verdict::kCrash && shared->verdict != Verdict::kTimeout)
+    compiling.lasting = shared;
   return shared;
 }
 
-Result<CompiledProgram> EvaluatorImpl::compile_now(const CompileJob& job, pool::RunnerPool& pool) {
-  const auto outcome = pool.call(protocol::to_message(job), options_.compile_timeout_s);
+EvaluatorImpl::SharedProgram EvaluatorImpl::compiled_before(const std::string& key) {
+  std::unique_lock lock(mutex_);
+  compiled_one_.wait(lock, [&] { return !compiling_.contains(key); });
+  const auto found =
+      std::ranges::find(compiled_, key, &std::pair<std::string, SharedProgram>::first);
+  if (found == compiled_.end()) {
+    compiling_.insert(key);
+    return nullptr;
+  }
+  compiled_.splice(compiled_.end(), compiled_, found);
+  return compiled_.back().second;
+}
+
+void EvaluatorImpl::compiled_for(const std::string& key, const SharedProgram& program) {
+  {
+    const std::lock_guard lock(mutex_);
+    compiling_.erase(key);
+    if (program != nullptr) compiled_.emplace_back(key, program);
+    if (compiled_.size() > kCachedPrograms) compiled_.pop_front();
+  }
+  compiled_one_.notify_all();
+}
+
+Result<CompiledProgram> EvaluatorImpl::compile_now(const CompileJob& job, Effort effort) {
+  pool::RunnerPool& pool = effort.own != nullptr ? *effort.own : compilers_;
+  const auto outcome =
+      pool.call(protocol::to_message(job), options_.compile_timeout_s, effort.turn);
   CompiledProgram result;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:

@@ -138,6 +138,11 @@ void EvaluatorImpl::cancel() {
   if (gpu_) gpu_->cancel();
 }
 
+bool EvaluatorImpl::is_cancelled() {
+  const std::lock_guard lock(mutex_);
+  return cancelled_;
+}
+
 void EvaluatorImpl::resume() {
   {
     const std::lock_guard lock(mutex_);
@@ -149,15 +154,16 @@ void EvaluatorImpl::resume() {
 }
 
 Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& request,
-                                            pool::RunnerPool* own, double limit_s) {
+                                            pool::RunnerPool* own, double limit_s,
+                                            pool::Turn turn) {
   if (limit_s <= 0) limit_s = options_.check_timeout_s;
-  return emulate_within(request, own != nullptr ? *own : emulators_, limit_s, limit_s);
+  return emulate_within(request, own != nullptr ? *own : emulators_, limit_s, limit_s, turn);
 }
 
 Result<EmulateReply> EvaluatorImpl::emulate_within(const protocol::EmulateRequest& request,
                                                    pool::RunnerPool& pool, double wait_s,
-                                                   double limit_s) {
-  const auto outcome = pool.call(protocol::to_message(request), wait_s);
+                                                   double limit_s, pool::Turn turn) {
+  const auto outcome = pool.call(protocol::to_message(request), wait_s, turn);
   EmulateReply reply;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:
@@ -460,7 +466,9 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
       error.message += fmt::format(" after {:.1f} s of {}", seconds, what);
     return std::unexpected(std::move(error));
   };
-  const auto timed = prepare_reference(request.timed.reference);
+  // Nothing else goes on before it has ended.
+  constexpr pool::Turn kAtOnce = 0;
+  const auto timed = prepare_reference(request.timed.reference, {.turn = kAtOnce});
   if (!timed) return at("compiling the reference", timed.error());
   protocol::EmulateRequest emulated;
   emulated.arch = info_.arch;
@@ -470,9 +478,10 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   if (request.math == MathLevel::kExact) emulated.bits = protocol::SameBits::kRequired;
   for (const auto& check : request.checks) {
     if (check.hidden) continue;  // nobody is blamed for sizes that the task does not list
-    auto reference = prepare_reference(check.reference);
+    auto reference = prepare_reference(check.reference, {.turn = kAtOnce});
     if (!reference) return at("compiling the reference", reference.error());
-    auto precise = prepare_precise(check.reference, {.code_for = CodeFor::kEmulator});
+    auto precise =
+        prepare_precise(check.reference, {.code_for = CodeFor::kEmulator, .turn = kAtOnce});
     if (!precise) return at("compiling the reference", precise.error());
     emulated.checks.push_back(
         {.reference = std::move(*reference), .precise = std::move(*precise), .seed = check.seed});

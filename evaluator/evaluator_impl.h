@@ -13,6 +13,7 @@
 
 #include "evaluator/device/arguments.h"
 #include "evaluator/evaluator.h"
+#include "evaluator/outpacing.h"
 #include "evaluator/pool/compile_cache.h"
 #include "evaluator/pool/runner_pool.h"
 #include "evaluator/pool/turns.h"
@@ -40,6 +41,7 @@ struct Effort {
   CodeFor code_for = CodeFor::kTiming;
   pool::RunnerPool* own = nullptr;  ///< null: the shared compile runners and the cache
   std::uint64_t serial = 0;         ///< of `own`: nobody else believes what it said
+  pool::Turn turn = pool::kUsualTurn;
 };
 
 class EvaluatorImpl final : public Evaluator {
@@ -51,12 +53,14 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] Result<Evaluation> admit(const EvaluationRequest& request) override;
   [[nodiscard]] Result<Evaluation> evaluate(const EvaluationRequest& request) override;
+  void compile_ahead(const EvaluationRequest& request) override;
   [[nodiscard]] Result<std::vector<Survey>> survey(const std::vector<ConcreteProgram>& programs);
   [[nodiscard]] Result<Ceilings> measure_ceilings() override;
   void use_ceilings(const Ceilings& ceilings) override { info_.ceilings = ceilings; }
   [[nodiscard]] Result<SanitizeResult> sanitize(const SanitizeRequest& request);
   [[nodiscard]] std::vector<GpuUse> gpus() override;
   void cancel() override;
+  [[nodiscard]] bool is_cancelled();
   void resume() override;
 
  private:
@@ -67,15 +71,21 @@ class EvaluatorImpl final : public Evaluator {
   /// Either a compiled program or, as a value, a verdict of kTimeout or kCrash.
   [[nodiscard]] Result<SharedProgram> compile(const ConcreteProgram& program, Effort effort);
   /// What is not in a cache; errors: kInfrastructure.
-  [[nodiscard]] Result<CompiledProgram> compile_now(const CompileJob& job, pool::RunnerPool& pool);
+  [[nodiscard]] Result<CompiledProgram> compile_now(const CompileJob& job, Effort effort);
+  /// Compiled before in this process; waits for somebody who is about it. Null: the caller is to
+  /// compile it, and to say compiled_for() then.
+  [[nodiscard]] SharedProgram compiled_before(const std::string& key);
+  /// Null: it may turn out otherwise when it is tried again.
+  void compiled_for(const std::string& key, const SharedProgram& program);
   /// `limit_s`: 0: as long as checks may take.
   [[nodiscard]] Result<protocol::EmulateReply> emulate(const protocol::EmulateRequest& request,
                                                        pool::RunnerPool* own = nullptr,
-                                                       double limit_s = 0);
+                                                       double limit_s = 0,
+                                                       pool::Turn turn = pool::kUsualTurn);
   /// Waits `wait_s`, of the `limit_s` that it says.
   [[nodiscard]] Result<protocol::EmulateReply> emulate_within(
       const protocol::EmulateRequest& request, pool::RunnerPool& pool, double wait_s,
-      double limit_s);
+      double limit_s, pool::Turn turn = pool::kUsualTurn);
   /// The same as emulate(), of a final stage: its checks are divided among the stage's runners.
   class DividedChecks;
   [[nodiscard]] Result<protocol::EmulateReply> emulate_divided(
@@ -166,12 +176,15 @@ class EvaluatorImpl final : public Evaluator {
   pool::RunnerPool emulators_;
   Seats final_checks_;  ///< that run at once, of all final stages: those of the first go first
   SlowRuns slow_runs_;
+  Outpacing outpacing_;
   InOrder finals_;  ///< the best finalists that are ready are timed first, one a GPU
 
   std::mutex mutex_;  ///< of what follows
   std::set<FinalRunners*> final_runners_;
   bool cancelled_ = false;
   std::list<std::pair<std::string, SharedProgram>> compiled_;  ///< oldest first
+  std::set<std::string> compiling_;                            ///< keys
+  std::condition_variable compiled_one_;
   /// Modelled, by runnable key: what the time model said of references.
   std::map<std::string, protocol::EmulateReply> reference_models_;
   std::map<std::string, Floor> floors_;  ///< likewise

@@ -15,6 +15,7 @@
 #include "evaluator/evaluator_impl.h"
 #include "evaluator/final_runners.h"
 #include "evaluator/pool/gpu_set.h"
+#include "evaluator/survey.h"
 #include "evaluator/trace.h"
 #include "evaluator/verdicts.h"
 
@@ -25,10 +26,12 @@ using protocol::Case;
 using protocol::EmulateReply;
 using protocol::Runnable;
 
-/// Times the best so far: then checking a candidate further is not worth the processor.
-constexpr double kOutpaced = 1.3;
 /// Candidates at a GPU, and waiting for it, that is not to idle before others come.
 constexpr std::size_t kBusyGpu = 5;
+/// Modelling one block before a measurement may take as long as so many runs of the reference take
+/// the GPU.
+constexpr double kScreenedRuns = 0.5;
+constexpr double kLeastScreened = 1e6;  // [units]
 /// Times the reference alone: a candidate may have slowed it.
 constexpr double kDrift = 1.1;
 /// Of the reference, that a final stage may wait for: checks, other inputs, the fewest pairs.
@@ -105,6 +108,8 @@ class EvaluatorImpl::Gates {
   }
 
   Result<Evaluation> run();
+  /// Compiles what the quick stage will need, and nothing else.
+  void compile_only();
 
  private:
   /// Does the candidate go on? Where not, evaluation_ says why.
@@ -117,6 +122,8 @@ class EvaluatorImpl::Gates {
   /// On the GPU before the checks.
   GoesOn measure_first();
   bool stop_at(Evaluation verdict);
+  /// It is measured, and goes on.
+  bool not_checked_further(std::string why);
   /// The time of the same machine code, where that is known.
   [[nodiscard]] std::optional<double> known_time() const;
   void take_known_time();
@@ -175,6 +182,7 @@ class EvaluatorImpl::Gates {
   const bool quick_;
   std::optional<FinalRunners> own_;
   Effort for_candidate_, for_reference_;
+  pool::Turn turn_ = pool::kUsualTurn;  ///< of the checks
   Evaluation evaluation_;
   bool same_bits_ = true;                ///< of all answers so far, where that is asked for
   std::optional<InOrder::Place> place_;  ///< of a final stage on a GPU
@@ -254,12 +262,17 @@ Result<bool> EvaluatorImpl::Gates::screen() {
   // The model spares a busy GPU. One that idles measures sooner than a processor models; but what
   // is asked to learn from, is modelled.
   const bool learns = !std::isfinite(request_.screen_above_us);
-  const bool dear = e_.gpu_->reference_us(timed_.reference.key) > SlowRuns::kSlow_us;
+  const double reference_us = e_.gpu_->reference_us(timed_.reference.key);
+  const bool dear = reference_us > SlowRuns::kSlow_us;
   if (!learns && !dear && e_.gpu_->waiting() < kBusyGpu) return true;
   if (!e_.begin_screening(dear)) return true;
   protocol::EmulateRequest model;
   model.arch = e_.info_.arch;
   model.timed = timed_;
+  // A block that works for long, as where few blocks take all tiles in turn, is measured: to model
+  // it takes longer than what that spares.
+  model.most_units =
+      std::max(kLeastScreened, kUnitsPerSecond * kScreenedRuns * 1e-6 * reference_us);
   StopWatch checking(evaluation_.gates.check);
   const auto reply = e_.emulate(model);
   checking.stop();
@@ -377,7 +390,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
   Result<EmulateReply> reply;
   {
     const StopWatch checking(evaluation_.gates.check);
-    reply = own_ ? e_.emulate_divided(request, *own_) : e_.emulate(request);
+    reply = own_ ? e_.emulate_divided(request, *own_) : e_.emulate(request, nullptr, 0, turn_);
   }
   if (!reply) return std::unexpected(reply.error());
   const bool uncovered = e_.gpu_ && beyond_the_emulator(*reply);
@@ -564,13 +577,34 @@ Result<bool> EvaluatorImpl::Gates::measure_first() {
     if (go && *go) evaluation_ = std::move(on_gpu);
     return go ? Result<bool>(false) : go;
   }
-  if (evaluation_.measurement.time_us > kOutpaced * request_.best_time_us) {
-    evaluation_.outpaced = true;
-    evaluation_.detail = "much slower than the best: not checked further";
-    return true;
+  const double time_us = evaluation_.measurement.time_us;
+  std::optional<Outpacing::Check> checked;
+  bool outpaced = time_us > Outpacing::kOutpaced * request_.best_time_us;
+  if (!outpaced) {
+    checked.emplace(e_.outpacing_, task_key(), time_us);
+    outpaced = checked->outpaced();
   }
-  if (auto go = check(); !go || !*go) return go;
-  return checks_for_gpu_.empty() ? Result<bool>(true) : measure();
+  if (outpaced) return not_checked_further("much slower than the best: not checked further");
+  // Until the fastest is checked, nothing is known to be faster than the reference.
+  turn_ = for_candidate_.turn = for_reference_.turn = time_us;
+  auto go = check();
+  if (go && *go && !checks_for_gpu_.empty()) go = measure();
+  // It may be the best, and a final stage checks everything itself.
+  if (!go && e_.is_cancelled())
+    return not_checked_further("the search ended before it was checked further");
+  if (go && *go) checked->passes();
+  return go;
+}
+
+bool EvaluatorImpl::Gates::not_checked_further(std::string why) {
+  evaluation_.verdict = Verdict::kOk;
+  evaluation_.outpaced = true;
+  evaluation_.detail = std::move(why);
+  return true;
+}
+
+void EvaluatorImpl::Gates::compile_only() {
+  if (auto go = compile_timed(); go && *go) (void)compile_checks(checked_code(CodeFor::kEmulator));
 }
 
 Result<Evaluation> EvaluatorImpl::Gates::run() {
@@ -602,6 +636,10 @@ Result<Evaluation> EvaluatorImpl::Gates::run() {
       evaluation_.measurement.time_us, evaluation_.gates.compile, evaluation_.gates.check,
       evaluation_.gates.wait, evaluation_.gates.measure));
   return std::move(evaluation_);
+}
+
+void EvaluatorImpl::compile_ahead(const EvaluationRequest& request) {
+  Gates(*this, request, true).compile_only();
 }
 
 Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bool quick) {

@@ -79,7 +79,8 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
       counts.screened ? fmt::format("{} left out by the time model, ", counts.screened) : "",
       counts.evaluated(), counts.verdicts[static_cast<std::size_t>(Verdict::kOk)],
       counts.outpaced
-          ? fmt::format(" ({} much slower than the best, not checked further)", counts.outpaced)
+          ? fmt::format(" ({} not checked further: much slower than the best, or time was up)",
+                        counts.outpaced)
           : "",
       outcome.elapsed_s, outcome.stop_reason == StopReason::kInterrupted ? "" : "stopped by ",
       to_string(outcome.stop_reason));

@@ -137,7 +137,7 @@ RunnerPool::RunnerPool(std::string mode, int size, const EvaluatorOptions& optio
 
 RunnerPool::~RunnerPool() { cancel(); }
 
-Outcome RunnerPool::call(const nlohmann::json& request, double timeout_s) {
+Outcome RunnerPool::call(const nlohmann::json& request, double timeout_s, Turn turn) {
   Outcome outcome;
   int cancels = 0;
   {
@@ -146,7 +146,7 @@ Outcome RunnerPool::call(const nlohmann::json& request, double timeout_s) {
   }
   int foreign = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    outcome = call_once(request, timeout_s, cancels);
+    outcome = call_once(request, timeout_s, turn, cancels);
     if (outcome.foreign && ++foreign < kMostForeign) --attempt;
     if (outcome.status != Outcome::Status::kDied && outcome.status != Outcome::Status::kMalformed)
       break;
@@ -155,13 +155,19 @@ Outcome RunnerPool::call(const nlohmann::json& request, double timeout_s) {
   return outcome;
 }
 
-Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, int cancels) {
+Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, Turn turn,
+                              int cancels) {
   const auto is_cancelled = [&] { return cancelled_ || cancels_ != cancels; };
   std::unique_ptr<RunnerProcess> runner;
   std::vector<std::unique_ptr<RunnerProcess>> useless;  // reaped outside the lock
   {
     std::unique_lock lock(mutex_);
-    freed_.wait(lock, [&] { return is_cancelled() || !idle_.empty() || alive_ < size_; });
+    const auto place = waiting_.emplace(turn, came_++).first;
+    freed_.wait(lock, [&] {
+      return is_cancelled() || (place == waiting_.begin() && (!idle_.empty() || alive_ < size_));
+    });
+    waiting_.erase(place);
+    freed_.notify_all();  // the next one may find a process, too
     if (is_cancelled()) return {Outcome::Status::kCancelled, {}, "cancelled"};
     while (!idle_.empty() && !idle_.back()->is_quiet()) {
       useless.push_back(std::move(idle_.back()));
@@ -175,7 +181,6 @@ Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, i
     } else {
       ++alive_;
     }
-    if (!useless.empty()) freed_.notify_all();
   }
   useless.clear();
   if (runner == nullptr) {
@@ -183,7 +188,7 @@ Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, i
     std::lock_guard lock(mutex_);
     if (!started) {
       --alive_;
-      freed_.notify_one();
+      freed_.notify_all();
       return {Outcome::Status::kCannotStart, {}, started.error().message};
     }
     runner = std::move(*started);
@@ -204,7 +209,7 @@ Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, i
   } else {
     --alive_;
   }
-  freed_.notify_one();
+  freed_.notify_all();
   lock.unlock();  // a dead runner is reaped outside the lock
   return outcome;
 }

@@ -4,12 +4,15 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evaluator/evaluator.h"
@@ -66,6 +69,11 @@ class RunnerProcess {
   protocol::Channel channel_;
 };
 
+/// Of those who wait for a process the one with the lowest turn gets it, of equal ones who came
+/// first.
+using Turn = double;
+constexpr Turn kUsualTurn = std::numeric_limits<double>::infinity();
+
 /// Thread-safe; `call` blocks until a process is free.
 class RunnerPool {
  public:
@@ -76,7 +84,8 @@ class RunnerPool {
   /// outside (out of memory, a stray signal). A request that kills two is at fault itself. So is
   /// one that crashes a rewrite runner, which does nothing but parse. What an earlier request left
   /// behind, bytes or an answer to something else, costs no attempt.
-  [[nodiscard]] Outcome call(const nlohmann::json& request, double timeout_s);
+  [[nodiscard]] Outcome call(const nlohmann::json& request, double timeout_s,
+                             Turn turn = kUsualTurn);
 
   void cancel();
   void resume();
@@ -84,7 +93,7 @@ class RunnerPool {
 
  private:
   /// `cancels`: how often the pool had been cancelled when the request came.
-  Outcome call_once(const nlohmann::json& request, double timeout_s, int cancels);
+  Outcome call_once(const nlohmann::json& request, double timeout_s, Turn turn, int cancels);
 
   const std::string mode_;
   const int size_;
@@ -93,6 +102,8 @@ class RunnerPool {
   std::condition_variable freed_;
   std::vector<std::unique_ptr<RunnerProcess>> idle_;
   std::set<RunnerProcess*> busy_;
+  std::set<std::pair<Turn, std::uint64_t>> waiting_;  ///< by turn, then as they came
+  std::uint64_t came_ = 0;
   int alive_ = 0;  ///< idle, busy or being started
   bool cancelled_ = false;
   int cancels_ = 0;  ///< a request from before a cancel stays cancelled after resume()

@@ -376,7 +376,8 @@ Json to_message(const EmulateRequest& r) {
             {"is_final", r.is_final},
             {"by_rules", r.by_rules},
             {"allowance", r.allowance},
-            {"places", r.places}};
+            {"places", r.places},
+            {"most_units", r.most_units}};
   if (r.timed) m["timed"] = shortened(*r.timed);
   if (r.part) m["part"] = to_message(*r.part);
   m["texts"] = std::move(texts).taken();
@@ -412,6 +413,7 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   r.allowance = m["allowance"].get<std::uint64_t>();
   if (!m.contains("places") || !m["places"].is_number_integer()) return malformed("places");
   r.places = m["places"].get<std::uint64_t>();
+  HONE_TAKE(r.most_units, get_double(m, "most_units"));
   if (m.contains("part")) {
     HONE_TAKE(part, get_object(m, "part"));
     HONE_TAKE(r.part, part_from(*part));

@@ -304,6 +304,7 @@ EmulateReply Emulate::model(const EmulateRequest& request, const emulator::Profi
     options.thorough = true;
     options.most_in_full = candidate_sample(true).most_in_full;
   }
+  if (request.most_units > 0) options.most_units = std::min(options.most_units, request.most_units);
   if (is_reference) options.least_blocks = 2;
   options.seed = request.places;
   for (const auto& block : longest_blocks_) options.also.push_back(block.number);

@@ -29,6 +29,7 @@ constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample [
 constexpr std::uint64_t kMostBeside = 120'000'000;  // of one launch [warp instructions]
 /// [warp instructions]; tells of a longer block what an instruction costs.
 constexpr std::uint64_t kProbe = 2'000'000;
+constexpr double kPartProbed = 0.125;  // of what a block may take, at most
 /// What a launch may take whose blocks wait for one another and run in full [warp instructions].
 constexpr std::uint64_t kMostWaiting = 100'000'000, kMostWaitingThorough = 180'000'000;
 /// Blocks that tell a thorough sample what the others take, as far as one says that there are more.
@@ -201,7 +202,9 @@ std::optional<emulator::BranchHints> Sampling::branch_hints(const std::string& k
 
 emulator::RunReport Sampling::one_block(std::size_t launch, emulator::RunOptions options) {
   options.sample_blocks = 1;
-  options.max_warp_instructions = kProbe;
+  const std::uint64_t probe = std::min(
+      kProbe, static_cast<std::uint64_t>(std::max(1.0, kPartProbed * options_.most_units)));
+  options.max_warp_instructions = probe;
   auto report = program_->launch(module_, launch, options);
   if (report.verdict != Verdict::kTimeout) return report;
   const double each =
@@ -209,7 +212,7 @@ emulator::RunReport Sampling::one_block(std::size_t launch, emulator::RunOptions
   const double most = options_.most_units / static_cast<double>(runnable_.program.launches.size());
   options.max_warp_instructions =
       std::min(kSampleLimit, static_cast<std::uint64_t>(most / std::max(1.0, each)));
-  if (options.max_warp_instructions <= kProbe) return report;
+  if (options.max_warp_instructions <= probe) return report;
   return program_->launch(module_, launch, options);
 }
 

@@ -9,7 +9,9 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "evaluator/evaluator.h"
 #include "evaluator/pool/runner_pool.h"
@@ -164,6 +166,26 @@ TEST(LyingRunner, AnAnswerToAnotherRequestUsesUpNoAttempt) {
   const auto outcome = pool.call(1, 20);
   EXPECT_TRUE(outcome.ok()) << outcome.detail;
   EXPECT_EQ(runner.count(), 3);
+}
+
+TEST(RunnerPool, TheLowestTurnGetsTheNextProcessAndOfEqualOnesTheFirstComer) {
+  const Starts runner("pause=2\nwhile true; do\n" + std::string(kTakeOne) +
+                      "sleep $pause\npause=0.1\n" + kReply + "done");
+  pool::RunnerPool pool("emulate", 1, runner.options());
+  std::mutex mutex;
+  std::vector<int> ended;
+  std::vector<std::thread> callers;
+  int caller = 0;
+  for (const pool::Turn turn : {pool::kUsualTurn, pool::kUsualTurn, 7.0, pool::kUsualTurn, 2.5}) {
+    callers.emplace_back([&, turn, who = caller++] {
+      EXPECT_TRUE(pool.call(1, 20, turn).ok());
+      const std::lock_guard lock(mutex);
+      ended.push_back(who);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  for (std::thread& one : callers) one.join();
+  EXPECT_EQ(ended, (std::vector<int>{0, 4, 2, 1, 3}));
 }
 
 TEST(LyingRunner, WrongShapesAreInfrastructureErrors) {

@@ -20,15 +20,18 @@ constexpr double kFirstReading_s = 10;
 /// Of what checks the lift; a source may be slow to lift.
 constexpr double kLiftCheck_s = 5;
 
-/// Makes what a search begins with, which its space then knows, until it is destroyed.
+/// Makes what a search begins with, which its space then knows, and has it compiled, until it is
+/// destroyed. `ahead`: null: nothing is compiled.
 class Preparing {
  public:
-  Preparing(SearchRun& run, Space& space, double limit_s)
+  Preparing(SearchRun& run, Space& space, CompilingAhead* ahead, double limit_s)
       : watch_(run.rewriting, run.options.stop, limit_s),
-        thread_([&space](const std::stop_token& ended) {
+        thread_([&space, ahead](const std::stop_token& ended) {
           const FirstRecipes first = first_recipes(space);
-          for (std::size_t i = 0; i < first.with_start && !ended.stop_requested(); ++i)
-            (void)space.rewritten(first.recipes[i]);
+          for (std::size_t i = 0; i < first.with_start && !ended.stop_requested(); ++i) {
+            const auto rewritten = space.rewritten(first.recipes[i]);
+            if (rewritten && ahead != nullptr) ahead->add(rewritten->program, first.recipes[i]);
+          }
         }) {}
   /// It ends soon.
   void give_up() { watch_.fire(); }
@@ -106,7 +109,9 @@ Result<void> Admission::evaluate_reference() {
   const auto start = Clock::now();
   double admission_s = 0;
   const auto admitted = [&] {
-    Preparing meanwhile(run_, builder_->space(), clock.left_s(clock.plan.admission_end()));
+    if (run_.target.compile_ahead) ahead_.emplace(*builder_, run_.target.compile_ahead);
+    Preparing meanwhile(run_, builder_->space(), ahead_ ? &*ahead_ : nullptr,
+                        clock.left_s(clock.plan.admission_end()));
     auto answer =
         evaluate_and_wait(run_.target.queue, {run_.next_id++, *request, Work::Kind::kAdmit},
                           [&] { return clock.abandoned() || is_over(); });
@@ -114,6 +119,7 @@ Result<void> Admission::evaluate_reference() {
     if (!answer || answer->verdict != Verdict::kOk) meanwhile.give_up();
     return answer;
   }();
+  if (ahead_) ahead_->begin_nothing_more();
   if (!admitted)
     return std::unexpected(
         with_place(is_over() ? not_in_time(admitted.error()) : admitted.error(), task_));

@@ -4,12 +4,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "candidates/measurement.h"
 #include "candidates/task.h"
 #include "engine/llm/tried.h"
 #include "engine/queue/queue.h"
+#include "engine/search/phases/compiling_ahead.h"
 #include "engine/search/phases/run.h"
 #include "engine/search/requests/check_costs.h"
 #include "engine/search/requests/lift_check.h"
@@ -53,6 +55,7 @@ class Admission {
   const std::string task_hash_;
   CheckCosts costs_;
   std::unique_ptr<RequestBuilder> builder_;
+  std::optional<CompilingAhead> ahead_;  ///< while the reference is admitted
   std::string reference_hash_;
   EvaluationRequest request_;  ///< the reference's
   llm::Tried reference_tried_;

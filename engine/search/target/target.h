@@ -30,6 +30,8 @@ struct Target {
   std::function<std::vector<GpuUse>()> gpus = {};
   /// Of a service. Empty: this process evaluates.
   std::function<std::vector<TargetWorker>()> workers = {};
+  /// Compiles a request's programs before it is submitted; blocks. Empty: that would save no time.
+  std::function<void(const EvaluationRequest&)> compile_ahead = {};
   /// Says that a worker's word was not believed; there where `workers` is.
   std::function<void(const std::string& worker, const std::string& why)> report_disagreement = {};
 };

@@ -88,7 +88,12 @@ LocalTarget::LocalTarget(const DeviceSpec& device, Evaluator& evaluator, int wor
 
 Target LocalTarget::target() {
   Target target{device_, evaluator_.info(), window_, queue_, final_stages_};
-  if (!device_.modelled()) target.gpus = [this] { return evaluator_.gpus(); };
+  if (!device_.modelled()) {
+    target.gpus = [this] { return evaluator_.gpus(); };
+    target.compile_ahead = [this](const EvaluationRequest& request) {
+      evaluator_.compile_ahead(request);
+    };
+  }
   return target;
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <thread>
 #include <tuple>
 
 #include "evaluator/evaluator.h"
@@ -157,6 +158,74 @@ TEST_F(OnAFakeGpu, WhatIsSlowAndHopelessIsNotMeasured) {
   auto at_once = modelled_first("naive_takes63");
   at_once.screen_above_us = 0;
   EXPECT_FALSE(evaluate(at_once).screened) << "nobody asked the model";
+}
+
+/// `loop`: statements of every thread, before it writes.
+EvaluationRequest with_loop(EvaluationRequest r, const std::string& loop) {
+  for (ConcreteProgram* one : {&r.checks[0].candidate, &r.timed.candidate}) {
+    const auto at = one->source.find("  if (i < n)");
+    one->source.insert(at, "  float s = i;\n  " + loop + "\n  if (s == 12345.25f) y[0] = s;\n");
+  }
+  return r;
+}
+
+// To model it would take longer than to measure it.
+TEST_F(OnAFakeGpu, ABlockThatWorksForLongIsMeasuredWithoutBeingModelled) {
+  const auto admitted = evaluator_->admit(request("naive_takes60", "naive_takes60"));
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  auto r = request("scale_quick", "naive_takes60");
+  r.screen_above_us = std::numeric_limits<double>::infinity();
+  EXPECT_GT(evaluate(r).modelled_us, 0);
+  const auto e = evaluate(with_loop(r, "for (int k = 0; k < n / 2; ++k) s = s * 0.5f + k;"));
+  EXPECT_EQ(e.verdict, Verdict::kOk) << e.detail;
+  EXPECT_FALSE(e.screened);
+  EXPECT_EQ(e.modelled_us, 0);
+  EXPECT_NEAR(e.measurement.time_us, 50, 0.01);
+}
+
+// A final stage checks everything itself: what is measured by the end of a search is not lost.
+TEST_F(OnAFakeGpu, WhatIsMeasuredButNotCheckedByTheEndOfASearchHasATime) {
+  auto r = with_loop(request("scale_quick"),
+                     "if (n < 5000) for (int k = 0; k < 1 << 24; ++k) "
+                     "s = s * 0.5f + k;");
+  r.measure_first = r.by_rules = true;
+  r.best_time_us = 200;
+  r.allowance = std::uint64_t{1} << 40;
+  const auto measured = [] { return evaluator_->gpus().at(0).measured; };
+  const auto before = measured();
+  Result<Evaluation> e = fail(ErrorCode::kInfrastructure, "not there");
+  std::thread evaluating([&] { e = evaluator_->evaluate(r); });
+  while (measured() == before) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  evaluator_->cancel();
+  evaluating.join();
+  evaluator_->resume();
+  ASSERT_TRUE(e) << e.error().message;
+  EXPECT_EQ(e->verdict, Verdict::kOk) << e->detail;
+  EXPECT_TRUE(e->outpaced);
+  EXPECT_NE(e->detail.find("the search ended"), std::string::npos) << e->detail;
+  EXPECT_NEAR(e->measurement.time_us, 50, 0.01);
+  r.measure_first = false;
+  evaluating = std::thread([&] { e = evaluator_->evaluate(r); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  evaluator_->cancel();
+  evaluating.join();
+  evaluator_->resume();
+  EXPECT_FALSE(e) << "what was not measured has no answer";
+}
+
+TEST_F(OnAFakeGpu, WhatWasCompiledAheadIsNotCompiledAgain) {
+  auto r = request("scale");
+  std::string sum = "float t = x[i % n];\n";
+  for (int k = 0; k < 1500; ++k) sum += "  t = t * " + std::to_string(k) + ".5f + s;\n";
+  r = with_loop(r, sum + "  s = t;");
+  const auto begin = std::chrono::steady_clock::now();
+  evaluator_->compile_ahead(r);
+  const std::chrono::duration<double> ahead = std::chrono::steady_clock::now() - begin;
+  EXPECT_GT(ahead.count(), 0.05);
+  const auto e = evaluate(r);
+  EXPECT_EQ(e.verdict, Verdict::kOk) << e.detail;
+  EXPECT_LT(e.gates.compile, 0.3 * ahead.count());
 }
 
 // It is measured before it is checked.

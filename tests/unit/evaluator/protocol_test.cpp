@@ -257,15 +257,21 @@ TEST(Messages, EveryFieldOfAPartIsChecked) {
   }
 }
 
-TEST(Messages, AnEmulateRequestNamesItsLevel) {
+TEST(Messages, AnEmulateRequestNamesItsLevelAndLimit) {
   EmulateRequest request;
   for (const MathLevel level : kAllMathLevels) {
     request.math = level;
     const auto back = emulate_request_from(through_cbor(to_message(request)));
     ASSERT_TRUE(back) << back.error().message;
     EXPECT_EQ(back->math, level);
+    EXPECT_EQ(back->most_units, 0);
   }
+  request.most_units = 2.5e6;
+  EXPECT_EQ(emulate_request_from(through_cbor(to_message(request)))->most_units, 2.5e6);
   Json bad = to_message(request);
+  bad["most_units"] = "many";
+  EXPECT_FALSE(emulate_request_from(bad));
+  bad = to_message(request);
   for (const Json& value : {Json("fast"), Json(3), Json(nullptr)}) {
     bad["math"] = value;
     EXPECT_FALSE(emulate_request_from(bad)) << value;
