@@ -151,7 +151,8 @@ TEST(ContractPacking, TurnsWithoutBankConflicts) {
   EXPECT_EQ(product.last_counters.shared_wavefronts, 64U * 64 * 4 * 2 / 128);
 }
 
-/// The first guess of products in which nothing lies along k packs, where they are large.
+/// The first guess of products in which nothing lies along k packs, where enough is multiplied with
+/// what it packs.
 TEST(ContractPacking, IsChosenByItsCost) {
   const auto first = [](const Shape& shape) {
     Product product(shape, {}, {}, MathLevel::kTf32);
@@ -164,6 +165,8 @@ TEST(ContractPacking, IsChosenByItsCost) {
   };
   EXPECT_EQ(first({.m = 4096, .n = 4096, .k = 4096, .a_transposed = true}), "wgmma-bulk-tf32");
   EXPECT_EQ(first({.m = 2048, .n = 2048, .k = 2047}), "wgmma-bulk-tf32");
+  EXPECT_NE(first({.m = 16384, .n = 64, .k = 65}), "wgmma-bulk-tf32");
+  EXPECT_EQ(first({.m = 16384, .n = 64, .k = 64}), "wgmma-bulk-tf32") << "which packs nothing";
 }
 
 /// Too much is not packed: 2^28 elements are.
