@@ -131,17 +131,11 @@ std::optional<BulkF32> with_patches(const Contraction& c) {
   const Operand& other = c.patches_of_a ? c.b : c.a;
   const auto tiling = tiling_of(*c.patches, 64);
   if (!tiling || reads(other.value, c) || reads(other.mask, c)) return std::nullopt;
-  // Weights are few beside what they are multiplied with; else it costs too much to pack them.
-  const std::int64_t rows = c.patches_of_a ? c.m_size : c.n_size;
-  const std::int64_t packed = c.patches_of_a ? c.n_size : c.m_size;
-  if (packed * tiling->k_size() > kMostPacked || (c.patches->window.empty() && packed > rows))
-    return std::nullopt;
+  const std::int64_t packed = (c.patches_of_a ? c.n_size : c.m_size) * tiling->k_size();
+  if (packed > kMostPacked) return std::nullopt;
   // f64 sums of so many terms at least are added up in f32 first.
   if (c.total_type != ScalarType::kF32 && c.patches->places() > 16) return std::nullopt;
-  return BulkF32{.turned = !c.patches_of_a,
-                 .in_patches = true,
-                 .packs_b = true,
-                 .packed = packed * tiling->k_size()};
+  return BulkF32{.turned = !c.patches_of_a, .in_patches = true, .packs_b = true, .packed = packed};
 }
 
 /// `a` in registers, `b` along k.

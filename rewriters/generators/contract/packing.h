@@ -4,8 +4,8 @@
 //   A[k, m] * B[k, n] ──► packed_b[n, k] ──► copies bring A as it is, warps read it to registers;
 //                                            wgmma reads packed_b where copies bring it
 //
-// Packed are operands that do not lie along k, where the other one does not, either; and those that
-// no tensor map can have: rows that are no multiples of 16 bytes, conditions, what is computed.
+// Where neither operand lies along k, the smaller one is packed; so is any that no tensor map can
+// have: rows that are no multiples of 16 bytes, conditions, what is computed, other types.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,6 @@
 #include <string>
 
 #include "rewriters/affine/node.h"
-
-namespace hone {
-struct Buffer;
-}
 
 namespace hone::generators {
 struct Generated;
