@@ -270,9 +270,11 @@ void Verifier::check(const SplitTile& split) {
   if (!state(split.to_ring).acquired)
     return refuse(fmt::format("'{}' is split to a stage that is not empty", tile.name));
   if (!fill(split.to_ring, split.rest, tile)) return;
-  if (!is_along_k(tile))
-    return refuse(fmt::format("'{}' lies along its rows, and is split as if wgmma read it itself",
-                              tile.name));
+  if (!is_along_k(tile)) {
+    refuse(fmt::format("'{}' lies along its rows, and is split as if wgmma read it itself",
+                       tile.name));
+    return;
+  }
   read_by_warps(split.ring);
 }
 

@@ -6,6 +6,7 @@
 #include "rewriters/affine/integers.h"
 #include "rewriters/affine/neighbours.h"
 #include "rewriters/affine/strides.h"
+#include "rewriters/generators/products.h"
 #include "rewriters/tile/operands.h"
 
 namespace hone::generators::contract {
@@ -201,9 +202,11 @@ Contraction as_multiplied(const Contraction& c, const Schedule& s, const std::st
     built.m_size = tiling.tiles() * s.bm;
     built.k_size = tiling.k_size();
   }
-  for (Operand* operand : {&built.a, &built.b})
-    if (operand == &built.a ? way.packs_a : way.packs_b)
-      *operand = packed_operand(*c.nodes, packing_of(built, *operand), prefix);
+  const auto packed = [&](const Operand& operand) {
+    return packed_operand(*c.nodes, packing_of(built, operand), prefix);
+  };
+  if (way.packs_a) built.a = packed(built.a);
+  if (way.packs_b) built.b = packed(built.b);
   return built;
 }
 

@@ -3,6 +3,7 @@
 
 #include "rewriters/affine/integers.h"
 #include "rewriters/generators/contract/bulk_builder.h"
+#include "rewriters/tile/operands.h"
 
 namespace hone::generators::contract {
 

@@ -1,5 +1,7 @@
 // Products of f32 on Hopper's tensor cores of which a launch before packs operands along k, run on
 // the emulator with every check on.
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -25,9 +27,11 @@ Choice packed_at(const PackedLevel& level, const char* share = "none") {
 /// Which operands are packed: "", "a", "b" or "ab", as wgmma has them.
 std::string packed_of(const Generated& generated) {
   std::string names;
-  for (const char* name : {"a", "b"})
-    for (const GeneratedLaunch& launch : generated.launches)
-      if (launch.kernel == std::string("g_pack_") + name) names += name;
+  for (const char* name : {"a", "b"}) {
+    const std::string kernel = std::string("g_pack_") + name;
+    if (std::ranges::count(generated.launches, kernel, &GeneratedLaunch::kernel) == 1)
+      names += name;
+  }
   return names;
 }
 
@@ -158,10 +162,10 @@ TEST(ContractPacking, IsChosenByItsCost) {
     Product product(shape, {}, {}, MathLevel::kTf32);
     const auto offer = kContract->match(product.goal());
     EXPECT_TRUE(offer) << offer.error().message;
-    for (const auto& start : offer->starts)
-      if (offer->maths.at(start[0]) == MathLevel::kTf32)
-        return to_string(offer->parameters[0].domain.at(start[0]));
-    return std::string();
+    const auto start = std::ranges::find_if(offer->starts, [&](const auto& one) {
+      return offer->maths.at(one[0]) == MathLevel::kTf32;
+    });
+    return to_string(offer->parameters[0].domain.at((*start)[0]));
   };
   EXPECT_EQ(first({.m = 4096, .n = 4096, .k = 4096, .a_transposed = true}), "wgmma-bulk-tf32");
   EXPECT_EQ(first({.m = 2048, .n = 2048, .k = 2047}), "wgmma-bulk-tf32");

@@ -1,5 +1,7 @@
 // Random tile programs, and the nests that they compute: products whose sums are mapped, reduced
 // and multiplied again. HONE_RANDOM_TILES says how many, HONE_RANDOM_FIRST the first one's number.
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <random>
 
