@@ -391,17 +391,11 @@ class ProgramPrinter {
   void text(const SplitTile& split, Code& code) {
     splits_ = true;
     const SharedTile& tile = ring(split.ring).tiles[static_cast<std::size_t>(split.tile)];
-    const auto of = [&](int at) {
-      return at < 0 ? std::string() : "&" + place(split.to_ring, at, "");
-    };
-    code.comment(fmt::format("{} as tf32{}.", names(split.ring).tiles[split.tile],
-                             split.rest < 0  ? ""
-                             : split.big < 0 ? ": what is left of it"
-                                             : ", and what that leaves"));
+    code.comment(
+        fmt::format("What products leave of {}, as tf32.", names(split.ring).tiles[split.tile]));
     code.block(split_tile(tile,
                           {.from = "&" + place(split.ring, split.tile, ""),
-                           .big = of(split.big),
-                           .rest = of(split.rest),
+                           .rest = "&" + place(split.to_ring, split.rest, ""),
                            .thread = thread_,
                            .threads = role_->warp_groups * 128},
                           p_.prefix, tf32_));

@@ -98,13 +98,12 @@ struct BulkCopy {
   std::vector<std::int64_t> to;  ///< the same in the tile's coordinates
   std::vector<std::int64_t> step_by_rank = {};
 };
-/// Consumer of `ring` and producer of `to_ring`, all threads of a role: a tile of f32 as tf32 to
-/// tiles of the other ring. What is in `big` and what is in `rest` is the element, to 2^-23 of it;
-/// without `big` what wgmma reads of the tile itself and what is in `rest`, to 2^-22.
+/// Consumer of `ring` and producer of `to_ring`, all threads of a role: of a tile of f32 what wgmma
+/// leaves of it where it reads the tile itself, as tf32, to a tile of the other ring. What wgmma
+/// reads and this are the element, to 2^-22 of it.
 struct SplitTile {
   int ring = 0, tile = 0;
-  int to_ring = 1;
-  int big = -1, rest = -1;  ///< -1: is not needed
+  int to_ring = 1, rest = 0;
 };
 /// Producer, all threads of a role: elements as tf32 to tiles of the acquired stage. What is in
 /// `big` and what is in `rest` is the element, to 2^-23 of it.

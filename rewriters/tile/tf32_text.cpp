@@ -46,38 +46,17 @@ for (int j = 0; j < $eighths; ++j) {
 }
 )";
 
-// To the same places in the other tiles.
-constexpr const char* kSplitAlongK = R"(const float* const from = $from;
-$big
-$rest
+// To the same places in the other tile.
+constexpr const char* kSplit = R"(const float* const from = $from;
+float* const rest = $rest;
 #pragma unroll
 for (int i = 0; i < $pieces; ++i) {
   const int at = (i * $threads + $thread) * 4;
   const $prefixpack<unsigned, 4> got = *reinterpret_cast<const $prefixpack<unsigned, 4>*>(&from[at]);
-  $upper_pack
-  $lower_pack
+  $prefixpack<unsigned, 4> lower;
   #pragma unroll
-  for (int l = 0; l < 4; ++l) $make_pack;
-  $store_upper
-  $store_lower
-}
-)";
-
-// Transposed: a warp reads four rows of all k, and writes each row to every bank once.
-constexpr const char* kSplitAlongRows = R"(const float* const from = $from;
-$big
-$rest
-#pragma unroll
-for (int i = 0; i < $pieces; ++i) {
-  const int piece = i * $threads + $thread, k = piece % 32, first = piece / 32 * 4;
-  const int line = first / 32 * 32 + k;
-  const $prefixpack<unsigned, 4> got = *reinterpret_cast<const $prefixpack<unsigned, 4>*>(
-      &from[line * 32 + ((first % 32 / 4) ^ k % 8) * 4]);
-  #pragma unroll
-  for (int l = 0; l < 4; ++l) {
-    const int row = first + l, at = row * 32 + ((k / 4) ^ row % 8) * 4 + k % 4;
-    $make_one
-  }
+  for (int l = 0; l < 4; ++l) lower.at[l] = $prefixleft(got.at[l]);
+  *reinterpret_cast<$prefixpack<unsigned, 4>*>(&rest[at]) = lower;
 }
 )";
 
@@ -253,39 +232,13 @@ big[at] = __uint_as_float($prefixrounded(__float_as_uint($from[i])));
 
 std::string split_tile(const SharedTile& tile, const SplitCall& call, const std::string& prefix,
                        Tf32Helpers& helpers) {
-  const bool big = !call.big.empty(), rest = !call.rest.empty();
-  (big && rest ? helpers.split : rest ? helpers.left : helpers.rounded) = true;
-  Holes holes = {{"prefix", prefix},
-                 {"from", call.from},
-                 {"threads", std::to_string(call.threads)},
-                 {"thread", call.thread},
-                 {"pieces", std::to_string(tile.layout.elements() / 4 / call.threads)},
-                 {"big", big ? "float* const big = " + call.big + ";" : ""},
-                 {"rest", rest ? "float* const rest = " + call.rest + ";" : ""}};
-  const auto make = [&](const std::string& upper, const std::string& lower) {
-    if (!rest) return upper + " = " + prefix + "rounded(got.at[l])";
-    if (!big) return lower + " = " + prefix + "left(got.at[l])";
-    return prefix + "split(" + upper + ", " + lower + ", got.at[l])";
-  };
-  if (is_along_k(tile)) {
-    const auto both = [&](bool there, const char* text) {
-      return there ? filled(text, {{"prefix", prefix}}) : std::string();
-    };
-    holes["upper_pack"] = both(big, "$prefixpack<unsigned, 4> upper;");
-    holes["lower_pack"] = both(rest, "$prefixpack<unsigned, 4> lower;");
-    holes["make_pack"] = make("upper.at[l]", "lower.at[l]");
-    holes["store_upper"] =
-        both(big, "*reinterpret_cast<$prefixpack<unsigned, 4>*>(&big[at]) = upper;");
-    holes["store_lower"] =
-        both(rest, "*reinterpret_cast<$prefixpack<unsigned, 4>*>(&rest[at]) = lower;");
-    return filled(kSplitAlongK, holes);
-  }
-  // For wgmma's own reading, without `big`, it would have to lie along k.
-  holes["make_one"] = rest ? "unsigned upper, lower;\n" + make("upper", "lower") +
-                                 ";\nbig[at] = __uint_as_float(upper);\n"
-                                 "rest[at] = __uint_as_float(lower);"
-                           : "big[at] = __uint_as_float(" + prefix + "rounded(got.at[l]));";
-  return filled(kSplitAlongRows, holes);
+  helpers.left = true;
+  return filled(kSplit, {{"prefix", prefix},
+                         {"from", call.from},
+                         {"rest", call.rest},
+                         {"threads", std::to_string(call.threads)},
+                         {"thread", call.thread},
+                         {"pieces", std::to_string(tile.layout.elements() / 4 / call.threads)}});
 }
 
 }  // namespace hone::tile

@@ -40,7 +40,7 @@ struct ReadCall {
 /// `thread`, an expression, is one of `threads`.
 struct SplitCall {
   std::string from;
-  std::string big, rest;  ///< expressions; empty: is not needed
+  std::string big, rest;  ///< expressions; big: where elements are written; rest may be empty there
   std::string thread;
   int threads = 128;
 };

@@ -263,18 +263,18 @@ void Verifier::check(const SplitTile& split) {
   const bool placed = is_place(split.ring, program_.rings.size()) &&
                       is_place(split.to_ring, program_.rings.size()) &&
                       is_place(split.tile, ring(split.ring).tiles.size());
-  if (!placed || split.ring == split.to_ring || (split.big < 0 && split.rest < 0))
-    return refuse("a split of what is not there");
+  if (!placed || split.ring == split.to_ring) return refuse("a split of what is not there");
   const SharedTile& tile = ring(split.ring).tiles[static_cast<std::size_t>(split.tile)];
   if (!state(split.ring).full)
     return refuse(fmt::format("'{}' is split before it is full", tile.name));
   if (!state(split.to_ring).acquired)
     return refuse(fmt::format("'{}' is split to a stage that is not empty", tile.name));
-  for (const int at : {split.big, split.rest})
-    if (at >= 0 && !fill(split.to_ring, at, tile)) return;
-  if (split.big < 0 && !is_along_k(tile))
-    return refuse(fmt::format("'{}' lies along its rows, and is split as if wgmma read it itself",
-                              tile.name));
+  if (!fill(split.to_ring, split.rest, tile)) return;
+  if (!is_along_k(tile)) {
+    refuse(fmt::format("'{}' lies along its rows, and is split as if wgmma read it itself",
+                       tile.name));
+    return;
+  }
   read_by_warps(split.ring);
 }
 

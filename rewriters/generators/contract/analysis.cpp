@@ -288,6 +288,7 @@ Result<Contraction> analyse(const Goal& goal) {
     c.patches = patches_of(c, c.a);
     c.patches_of_a = c.patches.has_value();
   }
+  c.bulk_f32 = bulk_f32_of(c);
   return c;
 }
 

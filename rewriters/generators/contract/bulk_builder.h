@@ -26,12 +26,10 @@ class BulkBuilder {
 
   tile::Program build();
 
-  /// The launch before that packs B, where A is read in patches: in rows of k, as it goes through
-  /// the window, with zeros where there is none.
-  void add_packing(Generated& generated);
+  /// Launches before it.
+  [[nodiscard]] const std::vector<Packing>& packings() const { return packings_; }
 
  private:
-  [[nodiscard]] std::string packed() const { return prefix_ + "packed"; }
   Ref number(std::int64_t value) { return nodes_.integer(value); }
   Ref at(SymbolId symbol) { return nodes_.index(symbol); }
   /// Of the block in its cluster.
@@ -41,18 +39,16 @@ class BulkBuilder {
   [[nodiscard]] std::pair<int, int> registers() const;
   static constexpr int kSplitRegisters = 72;  ///< what the compiler takes where there are enough
 
-  /// B as wgmma reads it, rounded to tf32; of three products what that leaves, and where B lies
-  /// along k this alone, as wgmma reads the upper bits of B itself.
+  /// What a role makes of B for wgmma: where threads read elements, B rounded to tf32; of three
+  /// products what that leaves. Where copies bring B, wgmma reads its upper bits there.
   void add_tf32_ring();
-  /// wgmma reads B's upper bits where a copy has brought it.
-  [[nodiscard]] bool reads_b_itself() const { return !is_gathered(s_.pipe) && b_along_k_; }
-  /// Whether a role makes tf32 of B: its halves, or what wgmma is to read instead of it.
-  [[nodiscard]] bool makes_b() const { return s_.splits || is_gathered(s_.pipe); }
+  [[nodiscard]] bool makes_b() const { return is_thrice(s_.pipe) || is_gathered(s_.pipe); }
   /// Whether wgmma has A in registers.
   [[nodiscard]] bool reads_fragments() const;
-  [[nodiscard]] bool is_turned() const { return c_.a.value != given_.a.value; }
+  [[nodiscard]] bool is_turned() const { return c_.n != given_.n; }
 
-  /// Rows and k as boxes of the tensor bring them; B as the launch before writes it.
+  /// Rows and k as boxes of the tensor bring them; B packed in the order in which tiles go through
+  /// the window, with zeros where there is no such k.
   void arrange_in_patches();
   tile::View view_of_patches() const;
   /// (input of the rows, channel)
@@ -114,13 +110,11 @@ class BulkBuilder {
   /// B to what wgmma reads of it, its elements read a tile ahead.
   tile::Operation gather();
 
-  /// B to what wgmma reads of it.
+  /// What products of B's upper bits leave of it.
   tile::Operation split();
 
   /// One tile of k as tf32.
   tile::Body tf32_round(const Place& where, SymbolId k, Ref of_group);
-  /// wgmma reads the ring of copies, too, or alone.
-  [[nodiscard]] bool multiplies_copies() const;
   /// Fragments by the tile of B whose copy has come: once, or the three products of halves that
   /// matter, the small ones first. `fresh`: the first of all. `from`: which fragments.
   void multiply_fragments(tile::Body& body, Ref fresh, tile::Body meanwhile, int from = 0);
@@ -147,12 +141,13 @@ class BulkBuilder {
   std::int64_t of_slice_ = 0;  ///< tiles
   std::int64_t k_each_ = 0;    ///< of each tile
   const std::string prefix_;
-  bool a_along_k_ = false, b_along_k_ = false;  ///< in tiles that copies bring
-  // Where A is read in patches: how; B as it is packed, over c_.n and c_.k; whether there is such
-  // an output; and a value over rows of the output as one over rows of tiles.
+  bool a_along_k_ = false;  ///< in tiles that copies bring
+  std::vector<Packing> packings_;
+  // Where A is read in patches: how; whether there is such an output; and a value over rows of the
+  // output as one over rows of tiles.
   std::optional<PatchTiling> tiling_;
   int made_ring_ = 1;  ///< of what a role makes of B
-  Ref packed_value_ = nullptr, in_output_ = nullptr;
+  Ref in_output_ = nullptr;
   std::function<Ref(Ref)> by_patches_;
   tile::Program program_;
 };

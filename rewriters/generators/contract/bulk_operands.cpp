@@ -6,6 +6,7 @@
 #include "rewriters/affine/integers.h"
 #include "rewriters/affine/neighbours.h"
 #include "rewriters/affine/strides.h"
+#include "rewriters/generators/products.h"
 #include "rewriters/tile/operands.h"
 
 namespace hone::generators::contract {
@@ -108,28 +109,64 @@ bool has_bulk_operands(const Contraction& c) {
   return (fp8 || same_half) && view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
 }
 
-bool has_plain_f32(const Contraction& c) {
-  return c.a.type == ScalarType::kF32 && c.b.type == ScalarType::kF32 &&
-         view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
+namespace {
+
+/// f32 that copies bring as it is.
+bool is_plain_f32(const Contraction& c, const Operand& operand) {
+  return operand.type == ScalarType::kF32 && view_of(c, operand, 64).has_value();
 }
 
-bool has_bulk_f32(const Contraction& c) {
-  if (c.total_type != ScalarType::kF32 && !c.narrow_terms) return false;
-  if (has_plain_f32(c)) return true;
-  if (!c.patches) return false;
+/// Packed operands have to be in what any device has to spare.
+constexpr std::int64_t kMostPacked = std::int64_t{1} << 28;  // [elements]
+
+/// What packing takes [elements]; empty: too much, or the operand reads the output.
+std::optional<std::int64_t> packed_elements(const Contraction& c, const Operand& operand) {
+  if (reads(operand.value, c) || reads(operand.mask, c)) return std::nullopt;
+  const std::int64_t elements = packing_of(c, operand).elements();
+  return elements <= kMostPacked ? std::optional(elements) : std::nullopt;
+}
+
+/// One operand in patches, and the other one whatever it is; empty: not so.
+std::optional<BulkF32> with_patches(const Contraction& c) {
+  if (!c.patches || c.patches->buffer == c.nest->buffer) return std::nullopt;
   const Operand& other = c.patches_of_a ? c.b : c.a;
   const auto tiling = tiling_of(*c.patches, 64);
-  if (!tiling || other.type != ScalarType::kF32 || reads(other.value, c) || reads(other.mask, c) ||
-      c.patches->buffer == c.nest->buffer)
-    return false;
-  // Weights are few beside what they are multiplied with; else it costs too much to pack them.
-  constexpr std::int64_t kMostPacked = std::int64_t{1} << 27;  // [elements]
-  const std::int64_t rows = c.patches_of_a ? c.m_size : c.n_size;
-  const std::int64_t packed = c.patches_of_a ? c.n_size : c.m_size;
-  if (packed * tiling->k_size() > kMostPacked || (c.patches->window.empty() && packed > rows))
-    return false;
+  if (!tiling || reads(other.value, c) || reads(other.mask, c)) return std::nullopt;
+  const std::int64_t packed = (c.patches_of_a ? c.n_size : c.m_size) * tiling->k_size();
+  if (packed > kMostPacked) return std::nullopt;
   // f64 sums of so many terms at least are added up in f32 first.
-  return c.total_type == ScalarType::kF32 || c.patches->places() <= 16;
+  if (c.total_type != ScalarType::kF32 && c.patches->places() > 16) return std::nullopt;
+  return BulkF32{.turned = !c.patches_of_a, .in_patches = true, .packs_b = true, .packed = packed};
+}
+
+/// `a` in registers, `b` along k.
+std::optional<BulkF32> without_patches(const Contraction& c, const Operand& a, const Operand& b) {
+  BulkF32 way{.turned = a.outer == c.n,
+              .packs_a = !is_plain_f32(c, a),
+              .packs_b = !is_plain_f32(c, b) || strides_of(c, b)->other != 1};
+  for (const auto& [packs, operand] : {std::pair(way.packs_a, &a), {way.packs_b, &b}}) {
+    if (!packs) continue;
+    const auto elements = packed_elements(c, *operand);
+    if (!elements) return std::nullopt;
+    way.packed += *elements;
+  }
+  return way;
+}
+
+}  // namespace
+
+std::optional<BulkF32> bulk_f32_of(const Contraction& c) {
+  if (c.total_type != ScalarType::kF32 && !c.narrow_terms) return std::nullopt;
+  const auto straight = without_patches(c, c.a, c.b), turned = without_patches(c, c.b, c.a);
+  const auto best = [&] {
+    if (!straight || !turned) return straight ? straight : turned;
+    if (straight->packed != turned->packed)
+      return straight->packed < turned->packed ? straight : turned;
+    return of_columns(c) ? turned : straight;
+  }();
+  if (best && best->packed == 0) return best;
+  const auto patches = with_patches(c);
+  return patches && (!best || patches->packed < best->packed) ? patches : best;
 }
 
 bool has_gathered_f32(const Contraction& c) {
@@ -152,39 +189,31 @@ Contraction transposed(const Contraction& c) {
 }
 
 bool uses_patches(const Contraction& c, Pipe pipe) {
-  return is_hopper_tf32(pipe) && !is_gathered(pipe) && !has_plain_f32(c);
+  return is_bulk_tf32(pipe) && c.bulk_f32->in_patches;
 }
 
-namespace {
-
-/// Whether the operand that stays in shared memory lies along k there.
-bool reads_along_k(const Contraction& c) {
-  if (!has_plain_f32(c)) return true;
-  return strides_of(c, of_columns(c) ? c.a : c.b)->other == 1;
-}
-
-}  // namespace
-
-bool splits_tiles(const Contraction& c, Pipe pipe) {
-  return is_hopper_tf32(pipe) && !is_gathered(pipe) && (is_thrice(pipe) || !reads_along_k(c));
-}
-
-Contraction as_multiplied(const Contraction& c, const Schedule& s) {
-  if (!is_hopper_tf32(s.pipe)) return c;
-  if (!uses_patches(c, s.pipe)) return of_columns(c) ? transposed(c) : c;
-  Contraction turned = c.patches_of_a ? c : transposed(c);
-  const PatchTiling tiling = *tiling_of(*c.patches, s.bm);
-  turned.m_size = tiling.tiles() * s.bm;
-  turned.k_size = tiling.k_size();
-  return turned;
+Contraction as_multiplied(const Contraction& c, const Schedule& s, const std::string& prefix) {
+  if (is_gathered(s.pipe)) return of_columns(c) ? transposed(c) : c;
+  if (!is_bulk_tf32(s.pipe)) return c;
+  const BulkF32& way = *c.bulk_f32;
+  Contraction built = way.turned ? transposed(c) : c;
+  if (way.in_patches) {
+    const PatchTiling tiling = *tiling_of(*c.patches, s.bm);
+    built.m_size = tiling.tiles() * s.bm;
+    built.k_size = tiling.k_size();
+  }
+  const auto packed = [&](const Operand& operand) {
+    return packed_operand(*c.nodes, packing_of(built, operand), prefix);
+  };
+  if (way.packs_a) built.a = packed(built.a);
+  if (way.packs_b) built.b = packed(built.b);
+  return built;
 }
 
 std::int64_t tf32_bytes(const Contraction& c, const Schedule& s) {
-  if (is_gathered(s.pipe))
-    return s.stages * (std::int64_t{128} * s.bn * (is_thrice(s.pipe) ? 2 : 1) + 16);
-  const int tiles = !s.splits ? 0 : is_thrice(s.pipe) && !reads_along_k(c) ? 2 : 1;
   const std::int64_t line = 128;  // [B] of k
-  const std::int64_t made = s.splits ? kMadeStages * (line * tiles * s.bn + 16) : 0;
+  if (is_gathered(s.pipe)) return s.stages * (line * s.bn * (is_thrice(s.pipe) ? 2 : 1) + 16);
+  const std::int64_t made = is_thrice(s.pipe) ? kMadeStages * (line * s.bn + 16) : 0;
   if (!uses_patches(c, s.pipe)) return s.stages * (line * (s.bm + s.bn) + 16) + made;
   const std::int64_t patch = tiling_of(*c.patches, s.bm)->box_elements() * 4;
   return kPatchStages * (ceil_divide(patch, 1024) * 1024 + 16) + s.stages * (line * s.bn + 16) +

@@ -1,53 +1,10 @@
 // Operands of convolutions, which copies bring in patches.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "rewriters/affine/integers.h"
 #include "rewriters/generators/contract/bulk_builder.h"
-#include "rewriters/generators/printing/emit.h"
-#include "rewriters/generators/printing/text.h"
 
 namespace hone::generators::contract {
-
-void BulkBuilder::add_packing(Generated& generated) {
-  if (!tiling_) return;
-  Printer printer(nodes_);
-  printer.indices = {{c_.n, prefix_ + "n"}, {c_.k, prefix_ + "k"}};  // no input has such a name
-  const std::int64_t all = c_.n_size * c_.k_size;
-  GeneratedLaunch launch{
-      .kernel = prefix_ + "pack_operand", .grid = {ceil_divide(all, 256)}, .block = {256}};
-  std::string parameters;
-  for (const std::string& name : read_by({packed_value_})) {
-    launch.args.push_back(name);
-    parameters +=
-        fmt::format("const {}* __restrict__ {}, ", type_name(goal_.buffer(name)->type), name);
-  }
-  launch.args.push_back(packed());
-  generated.source += filled(
-      R"(
-// Packs the weights: row n has the k of the nth output channel, in the order in which tiles go
-// through it, and zeros where they go further.
-__global__ void __launch_bounds__(256) $prefixpack_operand($parametersfloat* __restrict__ $packed) {
-  const int $prefixat = blockIdx.x * 256 + threadIdx.x;
-  const int $prefixn = $prefixat / $k_size, $prefixk = $prefixat % $k_size;
-  if ($prefixn < $n_size) $packed[$prefixat] = $value;
-}
-)",
-      {{"prefix", prefix_},
-       {"packed", packed()},
-       {"parameters", parameters},
-       {"k_size", std::to_string(c_.k_size)},
-       {"n_size", std::to_string(c_.n_size)},
-       {"value", printer.print(packed_value_)}});
-  generated.launches.insert(generated.launches.begin(), std::move(launch));
-  Buffer buffer;
-  buffer.name = packed();
-  buffer.type = ScalarType::kF32;
-  buffer.role = Role::kScratch;
-  buffer.shape = {Expr(c_.n_size), Expr(c_.k_size)};
-  generated.scratch.push_back(std::move(buffer));
-}
 
 void BulkBuilder::arrange_in_patches() {
   const Patches& patches = *given_.patches;
@@ -55,9 +12,18 @@ void BulkBuilder::arrange_in_patches() {
   const SymbolId m = nodes_.new_symbol("m", tiling_->tiles() * s_.bm);
   const PatchDigits digits = digits_of_k(nodes_, patches, *tiling_, at(k));
   const nest::Nodes::Substitution of_k = {{c_.k, number_of(nodes_, patches.k, digits.digits)}};
-  packed_value_ = nodes_.select(nodes_.both(digits.there, nodes_.substitute(c_.b.mask, of_k)),
-                                nodes_.cast(nodes_.substitute(c_.b.value, of_k), ScalarType::kF32),
-                                nodes_.number(0, ScalarType::kF32));
+  const Operand& weights = given_.bulk_f32->turned ? given_.a : given_.b;
+  const Ref weight = nodes_.cast(nodes_.substitute(weights.value, of_k), ScalarType::kF32);
+  packings_ = {
+      {.name = "b",
+       .value = nodes_.select(nodes_.both(digits.there, nodes_.substitute(weights.mask, of_k)),
+                              weight, nodes_.number(0, ScalarType::kF32)),
+       .batch = c_.batch,
+       .row = c_.n,
+       .k = k,
+       .rows = c_.n_size,
+       .k_size = c_.k_size,
+       .along_k = true}};
   const PatchDigits rows = digits_of_row(nodes_, patches, *tiling_, at(m));
   // By digits that stay below their extents first: so no number is made of them and divided again.
   std::vector<Ref> named;
@@ -76,10 +42,8 @@ void BulkBuilder::arrange_in_patches() {
   c_.guard = nodes_.both(rows.there, by_patches_(c_.guard));
   in_output_ = rows.there;
   c_.m = c_.a.outer = m;
-  c_.k = c_.a.k = c_.b.k = k;
-  c_.b.mask = nodes_.boolean(true);
-  c_.b.value = nodes_.load(packed(), ScalarType::kF32,
-                           nodes_.add(nodes_.scale(at(c_.n), tiling_->k_size()), at(k)));
+  c_.k = c_.a.k = k;
+  c_.b = packed_operand(nodes_, packings_[0], prefix_);
 }
 
 tile::View BulkBuilder::view_of_patches() const {

@@ -3,17 +3,16 @@
 
 #include "rewriters/affine/integers.h"
 #include "rewriters/generators/contract/bulk_builder.h"
+#include "rewriters/tile/operands.h"
 
 namespace hone::generators::contract {
 
 void BulkBuilder::add_tf32_ring() {
-  program_.rings.push_back({"made", is_gathered(s_.pipe) ? s_.stages : kMadeStages, {}});
-  for (const char* name : {"big_b", "rest_of_b"}) {
-    const bool rest = name[0] == 'r';
-    if (rest ? !is_thrice(s_.pipe) : is_thrice(s_.pipe) && reads_b_itself()) continue;
-    program_.rings.back().tiles.push_back(
-        {name, ScalarType::kF32, tile::wgmma_operand(s_.bn, tile_k_, true, ScalarType::kF32)});
-  }
+  const tile::Layout layout = tile::wgmma_operand(s_.bn, tile_k_, true, ScalarType::kF32);
+  std::vector<tile::SharedTile> tiles;
+  if (is_gathered(s_.pipe)) tiles.push_back({"big_b", ScalarType::kF32, layout});
+  if (is_thrice(s_.pipe)) tiles.push_back({"rest_of_b", ScalarType::kF32, layout});
+  program_.rings.push_back({"made", is_gathered(s_.pipe) ? s_.stages : kMadeStages, tiles});
 }
 
 void BulkBuilder::name_elements() {
@@ -73,14 +72,11 @@ tile::Operation BulkBuilder::gather() {
 }
 
 tile::Operation BulkBuilder::split() {
-  const bool both = program_.rings[static_cast<std::size_t>(made_ring_)].tiles.size() == 2;
-  const int big = both || !is_thrice(s_.pipe) ? 0 : -1;
-  const int rest = !is_thrice(s_.pipe) ? -1 : both ? 1 : 0;
   return over_tiles(nodes_.new_symbol("tile", tiles_),
                     {{over_k(nodes_.new_symbol("k_first", k_each_),
                              {{tile::Wait{b_ring()}},
                               {tile::Acquire{made_ring_}},
-                              {tile::SplitTile{b_ring(), tiling_ ? 0 : 1, made_ring_, big, rest}},
+                              {tile::SplitTile{b_ring(), tiling_ ? 0 : 1, made_ring_, 0}},
                               {tile::Commit{made_ring_}},
                               {tile::Release{b_ring()}}})}});
 }
@@ -96,18 +92,13 @@ tile::Body BulkBuilder::tf32_round(const Place& where, SymbolId k, Ref of_group)
   } else {
     body.push_back({tile::Wait{0}});
     body.push_back({tile::ReadFragments{0, thrice ? 1 : -1, 0, 0, of_group, !makes_b()}});
-    if (!multiplies_copies()) body.push_back({tile::Release{0}});
   }
   multiply_fragments(body, fresh, std::move(meanwhile));
   return body;
 }
 
-bool BulkBuilder::multiplies_copies() const {
-  return !is_gathered(s_.pipe) && (!makes_b() || (b_along_k_ && is_thrice(s_.pipe)));
-}
-
 void BulkBuilder::multiply_fragments(tile::Body& body, Ref fresh, tile::Body meanwhile, int from) {
-  const bool thrice = is_thrice(s_.pipe), itself = multiplies_copies();
+  const bool thrice = is_thrice(s_.pipe), itself = !is_gathered(s_.pipe);
   const int sums = thrice || in_runs() ? 1 : 0, big_tile = tiling_ ? 0 : 1;
   if (makes_b()) body.push_back({tile::Wait{made_ring_}});
   const int big_ring = itself ? b_ring() : made_ring_, big = itself ? big_tile : 0;

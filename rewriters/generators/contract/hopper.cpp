@@ -18,7 +18,7 @@ using nest::Node;
 BulkBuilder::BulkBuilder(const Contraction& given, const Schedule& s, const Goal& goal,
                          const std::string& prefix)
     : given_(given),
-      c_(as_multiplied(given, s)),
+      c_(as_multiplied(given, s, prefix)),
       s_(s),
       goal_(goal),
       nodes_(*given.nodes),
@@ -27,6 +27,11 @@ BulkBuilder::BulkBuilder(const Contraction& given, const Schedule& s, const Goal
   if (uses_patches(given, s.pipe)) {
     tiling_ = *tiling_of(*given.patches, s.bm);
     arrange_in_patches();
+  } else if (is_bulk_tf32(s.pipe)) {
+    const BulkF32& way = *given.bulk_f32;
+    const Contraction before = way.turned ? transposed(given) : given;
+    if (way.packs_a) packings_.push_back(packing_of(before, before.a));
+    if (way.packs_b) packings_.push_back(packing_of(before, before.b));
   }
   const Contraction& c = c_;
   // A cluster's blocks have neighbouring rows of tiles: one tile here.
@@ -69,20 +74,18 @@ tile::Program BulkBuilder::build() {
     program_.views = {tiling_ ? view_of_patches() : *view_of(c_, c_.a, s_.bm),
                       *view_of(c_, c_.b, s_.bn / s_.cluster)};
     a_along_k_ = !tiling_ && strides_of(c_, c_.a)->other == 1;
-    b_along_k_ = strides_of(c_, c_.b)->other == 1;
-    const tile::SharedTile tile_b = tile_of("tile_b", c_.b, s_.bn, b_along_k_);
+    const bool b_along_k = strides_of(c_, c_.b)->other == 1;
+    const tile::SharedTile tile_b = tile_of("tile_b", c_.b, s_.bn, b_along_k);
     if (tiling_) {
       program_.rings = {{"patches", kPatchStages, {patch()}}, {"tiles", s_.stages, {tile_b}}};
     } else {
       program_.rings = {{"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm, a_along_k_), tile_b}}};
     }
   }
-  if (is_hopper_tf32(s_.pipe)) {
-    if (makes_b()) add_tf32_ring();
-    // Copies round what products read from where they bring it.
-    if (!makes_b())
-      for (tile::View& view : program_.views) view.as_tf32 = true;
-  }
+  if (is_hopper_tf32(s_.pipe) && makes_b()) add_tf32_ring();
+  // Copies round what products read from where they bring it.
+  if (s_.pipe == Pipe::kBulkTf32)
+    for (tile::View& view : program_.views) view.as_tf32 = true;
   if (reads_fragments()) {
     const int k = static_cast<int>(tile_k_);
     program_.fragments = {{"of_a", k, ScalarType::kF32}};
@@ -394,7 +397,8 @@ Result<Generated> generate_bulk(const Contraction& c, const Schedule& s, const G
   BulkBuilder builder(c, s, goal, prefix);
   auto generated = kernel_of(builder.build(), goal);
   if (!generated) return generated;
-  builder.add_packing(*generated);
+  for (const Packing& packing : builder.packings())
+    add_packing(*c.nodes, packing, goal, prefix, *generated);
   if (s.split_k == 1) return generated;
   const Emitter emit(c, s, goal, prefix);
   generated->source += emit.second_kernel();

@@ -13,26 +13,22 @@ namespace hone::generators::contract {
 /// along k or along their rows, or of 8-bit floats, side by side along k; all other strides
 /// multiples of 16 bytes, no masks; sums in f32.
 [[nodiscard]] bool has_bulk_operands(const Contraction& c);
-/// The same of f32, in either orientation.
-[[nodiscard]] bool has_plain_f32(const Contraction& c);
-/// These, or one operand in patches (Contraction::patches) and the other one whatever it is, which
-/// a launch before packs.
-[[nodiscard]] bool has_bulk_f32(const Contraction& c);
+/// Whether the pipe reads an operand in patches (BulkF32).
 [[nodiscard]] bool uses_patches(const Contraction& c, Pipe pipe);
 /// Operands of f32 that threads can read whatever they are, masks and all, but for the output.
 [[nodiscard]] bool has_gathered_f32(const Contraction& c);
-/// Of products of f32 as tf32: whether wgmma's rows, its operand in registers, are the columns of
-/// the output, as the other operand had best lie along k, and A does where B does not.
+/// Of products of f32 as tf32 that pack nothing: whether wgmma's rows, its operand in registers,
+/// are the columns of the output, as the other operand had best lie along k, and A does where B
+/// does not.
 [[nodiscard]] bool of_columns(const Contraction& c);
 /// The same product with A and B, rows and columns exchanged.
 [[nodiscard]] Contraction transposed(const Contraction& c);
 /// Rows, columns and k as the pipe's kernel has them: exchanged where wgmma's rows are columns of
-/// the output, and of patches rounded up to whole tiles.
-[[nodiscard]] Contraction as_multiplied(const Contraction& c, const Schedule& s);
-/// Whether a role of the kernel makes tf32 of a tile that copies bring: halves, or what wgmma can
-/// read where the tile does not lie along k. Else copies round on their way.
-[[nodiscard]] bool splits_tiles(const Contraction& c, Pipe pipe);
-/// What such a kernel takes of shared memory [B].
+/// the output, and of patches rounded up to whole tiles; packed operands as loads of what a launch
+/// before has written.
+[[nodiscard]] Contraction as_multiplied(const Contraction& c, const Schedule& s,
+                                        const std::string& prefix = "");
+/// What a kernel of is_hopper_tf32() takes of shared memory [B].
 [[nodiscard]] std::int64_t tf32_bytes(const Contraction& c, const Schedule& s);
 /// What bulk copies of this operand bring to each multiprocessor when all copy [B/cycle]: less
 /// where rows of 128 bytes do not begin at lines of the L2, as each then takes two. Measured on an

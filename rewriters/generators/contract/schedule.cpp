@@ -16,29 +16,15 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr Pipe kPipes[] = {
-    Pipe::kFma,       Pipe::kFmaRuns,    Pipe::kWgmma,    Pipe::kMma,          Pipe::kWgmmaTf32x3,
-    Pipe::kTf32x3,    Pipe::kTf32,       Pipe::kBf16,     Pipe::kWgmmaBf16,    Pipe::kWgmmaBulk,
-    Pipe::kWgmmaFast, Pipe::kBulkTf32x3, Pipe::kBulkTf32, Pipe::kGatherTf32x3, Pipe::kGatherTf32};
-
-bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
-
 bool is_wgmma(Pipe pipe) {
   return pipe == Pipe::kWgmma || is_bulk(pipe) || pipe == Pipe::kWgmmaBf16 ||
          pipe == Pipe::kWgmmaTf32x3;
 }
 
-bool has_fp8(const Contraction& c) { return is_fp8(c.a.type) && is_fp8(c.b.type); }
-
 int power_below(std::int64_t value) {
   int power = 1;
   while (power < 1 << 30 && power * 2 <= value) power *= 2;
   return power;
-}
-
-MathLevel allowed_math(const Goal& goal) {
-  const bool known = goal.context != nullptr && goal.context->task != nullptr;
-  return known ? goal.context->task->math : MathLevel::kReassociate;
 }
 
 void repair_fma(Schedule& s, const Contraction& c) {
@@ -134,8 +120,7 @@ void repair_wgmma_bulk(Schedule& s, const Contraction& c) {
 
 void repair_bulk_tf32(Schedule& s, const Contraction& c) {
   s.bk = 32;
-  s.splits = splits_tiles(c, s.pipe);
-  const bool two_sets = words_of_sum(c, s.pipe) == 2, bare = !s.splits && !is_gathered(s.pipe);
+  const bool two_sets = words_of_sum(c, s.pipe) == 2, bare = s.pipe == Pipe::kBulkTf32;
   s.bm = std::clamp(s.bm, 64, bare && !two_sets ? 256 : 128);
   if (uses_patches(c, s.pipe)) {
     while (s.bm > 64 && !tiling_of(*c.patches, s.bm)) s.bm /= 2;
@@ -199,73 +184,6 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
 
 }  // namespace
 
-std::string_view name_of(Pipe pipe) {
-  constexpr std::string_view kNames[] = {"fma",
-                                         "fma-runs",
-                                         "mma",
-                                         "tf32x3",
-                                         "tf32",
-                                         "bf16",
-                                         "wgmma",
-                                         "wgmma-bulk",
-                                         "wgmma-bf16",
-                                         "wgmma-tf32x3",
-                                         "wgmma-fast",
-                                         "wgmma-bulk-tf32x3",
-                                         "wgmma-bulk-tf32",
-                                         "wgmma-gather-tf32x3",
-                                         "wgmma-gather-tf32"};
-  return kNames[static_cast<std::size_t>(pipe)];
-}
-
-MathLevel math_of(const Contraction& c, Pipe pipe) {
-  switch (pipe) {
-    case Pipe::kTf32x3:
-    case Pipe::kWgmmaTf32x3:
-    case Pipe::kBulkTf32x3:
-    case Pipe::kGatherTf32x3:
-      return MathLevel::kTf32x3;
-    case Pipe::kTf32:
-    case Pipe::kBulkTf32:
-    case Pipe::kGatherTf32:
-      return MathLevel::kTf32;
-    case Pipe::kBf16:
-    case Pipe::kWgmmaBf16:
-      return has_fp8(c) ? MathLevel::kReassociate : MathLevel::kReduced;
-    case Pipe::kWgmmaFast:
-      return MathLevel::kReduced;
-    default:
-      return MathLevel::kReassociate;
-  }
-}
-
-bool is_fma(Pipe pipe) { return pipe == Pipe::kFma || pipe == Pipe::kFmaRuns; }
-
-bool is_gathered(Pipe pipe) { return pipe == Pipe::kGatherTf32x3 || pipe == Pipe::kGatherTf32; }
-
-bool is_hopper_tf32(Pipe pipe) {
-  return pipe == Pipe::kBulkTf32x3 || pipe == Pipe::kBulkTf32 || is_gathered(pipe);
-}
-
-bool is_thrice(Pipe pipe) {
-  return pipe == Pipe::kTf32x3 || pipe == Pipe::kWgmmaTf32x3 || pipe == Pipe::kBulkTf32x3 ||
-         pipe == Pipe::kGatherTf32x3;
-}
-
-bool is_bulk(Pipe pipe) {
-  return pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaFast || is_hopper_tf32(pipe);
-}
-
-ScalarType sum_type(const Contraction& c, Pipe pipe) {
-  return pipe == Pipe::kFma ? c.total_type : ScalarType::kF32;
-}
-
-bool adds_in_runs(const Contraction& c, Pipe pipe) { return sum_type(c, pipe) != c.total_type; }
-
-bool adds_in_short_runs(const Contraction& c, Pipe pipe) {
-  return has_fp8(c) && (pipe == Pipe::kMma || pipe == Pipe::kWgmmaBulk);
-}
-
 int words_of_sum(const Contraction& c, Pipe pipe) {
   const bool two =
       sum_type(c, pipe) == ScalarType::kF64 || adds_in_runs(c, pipe) || adds_in_short_runs(c, pipe);
@@ -298,7 +216,7 @@ int sm_count(const Goal& goal) {
 
 int Schedule::threads() const {
   if (is_fma(pipe)) return bm / tm * (bn / tn);
-  if (is_bulk(pipe)) return bm / wm * 128 + (splits ? 256 : 128);
+  if (is_bulk(pipe)) return bm / wm * 128 + (pipe == Pipe::kBulkTf32x3 ? 256 : 128);
   if (is_wgmma(pipe)) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
@@ -311,58 +229,6 @@ std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
       schedule.pipe == Pipe::kWgmmaTf32x3 ? std::int64_t{3} * 2 * schedule.bn * schedule.bk * 4 : 0;
   const std::int64_t barriers = is_bulk(schedule.pipe) ? 16 : 0;
   return planes + schedule.stages * (a.bytes() + b.bytes() + barriers);
-}
-
-std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
-  const int capability = goal.context == nullptr ? 90 : goal.context->target.compute_capability;
-  const bool in_f32 = c.total_type == ScalarType::kF32 || c.narrow_terms;
-  const bool same_half = is_half(c.a.type) && c.a.type == c.b.type;
-  // The instructions' own sums have fewer bits than f32, so that no f64 is made of them.
-  const bool fp8_along_k =
-      has_fp8(c) && c.a.along_k && c.b.along_k && c.total_type == ScalarType::kF32;
-  std::vector<Pipe> pipes;
-  for (const Pipe pipe : kPipes) {
-    if (math_of(c, pipe) > allowed_math(goal)) continue;
-    bool can = true;
-    // bf16 holds 8-bit floats, and is faster.
-    const bool tf32 = pipe == Pipe::kTf32 || pipe == Pipe::kTf32x3 || pipe == Pipe::kWgmmaTf32x3;
-    switch (pipe) {
-      case Pipe::kFma:
-        break;
-      case Pipe::kFmaRuns:
-        can = c.narrow_terms;
-        break;
-      case Pipe::kMma:
-        can = (capability >= 80 && in_f32 && same_half) || (capability >= 89 && fp8_along_k);
-        break;
-      case Pipe::kWgmma:
-        can = capability == 90 && in_f32 && same_half;
-        break;
-      case Pipe::kWgmmaBulk:
-        can = capability == 90 && has_bulk_operands(c);
-        break;
-      case Pipe::kWgmmaFast:
-        can = capability == 90 && has_fp8(c) && has_bulk_operands(c);
-        break;
-      case Pipe::kBulkTf32x3:
-      case Pipe::kBulkTf32:
-        can = capability == 90 && has_bulk_f32(c);
-        break;
-      case Pipe::kGatherTf32x3:
-      case Pipe::kGatherTf32:
-        can = capability == 90 && in_f32 && has_gathered_f32(c);
-        break;
-      case Pipe::kWgmmaTf32x3:
-      case Pipe::kWgmmaBf16:
-        can = capability == 90 && in_f32 && !same_half && !(tf32 && has_fp8(c));
-        break;
-      default:
-        can = capability >= 80 && in_f32 && !same_half && !(tf32 && has_fp8(c));
-        break;
-    }
-    if (can) pipes.push_back(pipe);
-  }
-  return pipes;
 }
 
 namespace {
@@ -443,7 +309,7 @@ namespace {
 
 /// Multiply-adds a cycle of one SM that a good kernel reaches. Source: an H200's data sheet, less
 /// what such kernels leave.
-double rate_of(const Contraction& c, Pipe pipe, bool splits) {
+double rate_of(const Contraction& c, Pipe pipe) {
   switch (pipe) {
     case Pipe::kFma:
     case Pipe::kFmaRuns:
@@ -464,11 +330,11 @@ double rate_of(const Contraction& c, Pipe pipe, bool splits) {
     case Pipe::kWgmmaBf16:
       return 900;
     case Pipe::kWgmmaTf32x3:
-      return 230;
+      return 180;
     case Pipe::kBulkTf32x3:
       return 250;
     case Pipe::kBulkTf32:
-      return splits ? 270 : 800;
+      return 800;
     case Pipe::kGatherTf32x3:
       return 130;
     case Pipe::kGatherTf32:
@@ -486,6 +352,7 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
   const double rate_a = copied ? bulk_rate(c, c.a) : 40;  // of one SM, when all do [B/cycle]
   const double rate_b = copied ? bulk_rate(c, c.b) : 40;
   constexpr double kWriteRate = 20;  // likewise
+  constexpr double kLaunch = 5000;   // one more, with its end
   const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm * s.cluster) * s.cluster *
                                            ceil_divide(c.n_size, s.bn) * c.batch_size * s.split_k);
   const int words = adds_in_runs(c, s.pipe) || adds_in_short_runs(c, s.pipe) ? 2 : 1;
@@ -519,8 +386,8 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
     reuse = std::min(1.0, s.bn / (s.pipe == Pipe::kWgmmaTf32x3 ? 128.0 : 256.0) + 0.25);
   }
   const double hidden = std::min(1.0, warps / 8);
-  const double multiplying = static_cast<double>(s.bm) * s.bn * s.bk * steps /
-                             (rate_of(c, s.pipe, s.splits) * reuse * hidden);
+  const double multiplying =
+      static_cast<double>(s.bm) * s.bn * s.bk * steps / (rate_of(c, s.pipe) * reuse * hidden);
   // Of each k: a tile's rows, or its share of a box that all places in the window read.
   double bytes_a = static_cast<double>(s.bm * size_of(c.a.type));
   if (uses_patches(given, s.pipe)) {
@@ -546,9 +413,17 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
   const double outputs = static_cast<double>(c.m_size) * c.n_size * c.batch_size;
   const double shared_sums = s.tail > 1 ? rest * s.bm * s.bn : outputs;
   const int slices = s.split_k * s.tail;
-  const double again = slices == 1 ? 0 : 5000 + shared_sums * (slices + 1) * 4 / (sms * kWriteRate);
+  const double again =
+      slices == 1 ? 0 : kLaunch + shared_sums * (slices + 1) * 4 / (sms * kWriteRate);
+  // Launches before, which read and write what they pack.
+  double packing = 0;
+  if (is_bulk_tf32(s.pipe) && given.bulk_f32->packed > 0) {
+    const int launches = given.bulk_f32->packs_a + given.bulk_f32->packs_b;
+    packing = kLaunch * launches +
+              2 * 4 * static_cast<double>(given.bulk_f32->packed) / (sms * kWriteRate);
+  }
   return std::max(per_sm * std::max({multiplying, reading, arriving}), per_sm * writing) + alone +
-         again;
+         again + packing;
 }
 
 /// Parts of every sum, or of those of the last wave alone.
@@ -632,7 +507,9 @@ std::vector<std::vector<std::size_t>> first_guesses(const Contraction& c, const 
   constexpr std::size_t kOfALevel = 8;
   std::map<MathLevel, std::vector<Schedule>> by_level;
   for (const Pipe pipe : pipes_for(c, goal)) {
-    if (is_gathered(pipe) && has_bulk_f32(c)) continue;  // copies take no threads
+    // Copies take no threads.
+    if (is_gathered(pipe) && c.bulk_f32 && (c.bulk_f32->packed == 0 || c.bulk_f32->in_patches))
+      continue;
     auto& level = by_level[math_of(c, pipe)];
     for (const Schedule& s : cheapest(c, goal, pipe, kOfALevel)) level.push_back(s);
   }

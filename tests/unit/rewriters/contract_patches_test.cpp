@@ -1,4 +1,5 @@
 // Convolutions whose input copies bring in boxes, run on the emulator with every check on.
+#include "rewriters/generators/contract/analysis.h"
 #include "tests/unit/rewriters/contract_product.h"
 #include "tests/unit/rewriters/convolution.h"
 
@@ -15,6 +16,7 @@ std::string checked(const Window& window, const Choice& choice, double tolerance
   convolution.context.target.sm_count = 3;
   const Generated generated = convolution.check(*kContract, choice, tolerance);
   EXPECT_GE(generated.launches.size(), 2U);
+  EXPECT_NE(generated.source.find("full_patches"), std::string::npos);
   return generated.source;
 }
 
@@ -70,23 +72,31 @@ TEST(ContractPatches, OfWeightsWithTheNamesOfIndices) {
     checked({.pad = 1, .weights = name}, patches("tf32", "64", "64"), 2e-3);
 }
 
-/// Nothing is packed that is as large as what it is multiplied with, and no plain product is taken
-/// for a convolution.
+/// Where packing the other operand writes less, it is packed; and no tensor map has rows of 120
+/// bytes.
 TEST(ContractPatches, NotOfProductsWithFewRows) {
-  const auto bulk = [](const Window& window) {
+  const auto in_patches = [](const Window& window) {
     Convolution convolution(window);
-    const auto offer = kContract->match(convolution.goal());
-    EXPECT_TRUE(offer) << offer.error().message;
-    for (const Parameter& one : offer->parameters)
-      if (one.name == "pipe")
-        return std::ranges::find(one.domain, ParameterValue(std::string("wgmma-bulk-tf32"))) !=
-               one.domain.end();
-    return false;
+    const auto contraction = contract::analyse(convolution.goal());
+    EXPECT_TRUE(contraction) << contraction.error().message;
+    EXPECT_TRUE(contraction->bulk_f32.has_value());
+    return contraction->bulk_f32->in_patches;
   };
-  EXPECT_TRUE(bulk({.outputs = 64, .rows = 1, .columns = 1}));
-  EXPECT_FALSE(bulk({.images = 2, .height = 1, .outputs = 128, .rows = 1, .columns = 1}));
-  EXPECT_TRUE(bulk({.height = 3, .outputs = 64}));
-  EXPECT_FALSE(bulk({.width = 30})) << "rows of 120 bytes";
+  EXPECT_TRUE(in_patches({.images = 2, .outputs = 64, .rows = 1, .columns = 1}));
+  EXPECT_FALSE(in_patches({.images = 2, .height = 1, .outputs = 128, .rows = 1, .columns = 1}));
+  EXPECT_TRUE(in_patches({.height = 6, .outputs = 64}));
+  EXPECT_FALSE(in_patches({.height = 3, .outputs = 64})) << "30 rows";
+  EXPECT_FALSE(in_patches({.width = 30}));
+}
+
+/// Inputs of which no boxes can be copied are packed as the product reads them.
+TEST(ContractPatches, PackedWhereThereAreNone) {
+  for (const std::int64_t width : {7, 30}) {
+    Convolution convolution({.images = 2, .width = width, .outputs = 32, .pad = 1, .bias = true});
+    const Generated generated = convolution.check(*kContract, patches("tf32", "64", "64"), 2e-3);
+    EXPECT_EQ(generated.source.find("full_patches"), std::string::npos);
+    EXPECT_EQ(generated.launches.size(), 2U);
+  }
 }
 
 TEST(ContractPatches, InOneDimensionAndDilated) {

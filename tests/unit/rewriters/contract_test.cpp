@@ -170,7 +170,7 @@ TEST(Contract, OperandsWithWorkOfTheirOwn) {
 /// An einsum over several indices: out[i0 j b i1] = sum over k0, k1 of A[b i0 k1 i1 k0] B[k0 j k1
 /// b].
 TEST(Contract, SeveralIndicesOfEachKind) {
-  for (const char* pipe : {"fma", "wgmma-tf32x3"}) {
+  for (const char* pipe : {"fma", "wgmma-tf32x3", "wgmma-bulk-tf32x3"}) {
     NestCase p;
     p.task.math = MathLevel::kTf32x3;
     auto& nodes = p.nodes;
@@ -202,7 +202,7 @@ TEST(Contract, SeveralIndicesOfEachKind) {
 // A convolution is one too: out[b][o][y][x] = sum over c, r, s of in[b][c][y + r - 1][x + s - 1] *
 // w[o][c][r][s], in zeros where that is outside.
 TEST(Contract, Convolution) {
-  for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3"}) {
+  for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3", "wgmma-bulk-tf32x3"}) {
     NestCase p;
     p.task.math = MathLevel::kTf32x3;
     auto& nodes = p.nodes;
@@ -325,7 +325,7 @@ TEST(Contract, BuffersNamedAsAKernelsOwnThings) {
                                 nodes.op("*", ScalarType::kF32,
                                          {nodes.load(x, ScalarType::kF32, at(i, l)),
                                           nodes.load(y, ScalarType::kF32, at(l, j))}));
-    for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3"})
+    for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3", "wgmma-bulk-tf32x3"})
       p.check(*kContract, {{"pipe", pipe}, {"share", "none"}}, 1e-5);
   }
 }

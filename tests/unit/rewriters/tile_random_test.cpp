@@ -1,5 +1,7 @@
 // Random tile programs, and the nests that they compute: products whose sums are mapped, reduced
 // and multiplied again. HONE_RANDOM_TILES says how many, HONE_RANDOM_FIRST the first one's number.
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <random>
 
@@ -55,8 +57,7 @@ class RandomProgram : public generators::NestCase {
         : runs_ ? "runs "
                 : "",
         turns_ ? "turns " : "", staged_ ? "staged " : "", guarded_ ? "guarded " : "",
-        turned_ ? "turned " : "", reduction_,
-        tf32_ ? thrice_ ? reads_b_ ? " tf32x3 of B itself" : " tf32x3" : " tf32" : "");
+        turned_ ? "turned " : "", reduction_, tf32_ ? thrice_ ? " tf32x3" : " tf32" : "");
   }
 
  private:
@@ -82,7 +83,9 @@ class RandomProgram : public generators::NestCase {
     chain_ = below(3) == 0;
     type_ = one_of({ScalarType::kF16, ScalarType::kBf16});
     out_ = coin() ? ScalarType::kF32 : type_;
-    a_.along_k = coin(), b_.along_k = coin(), c_.along_k = coin();
+    fp8_ = !chain_ && below(3) == 0;
+    tf32_ = !chain_ && !fp8_ && below(3) == 0;
+    a_.along_k = coin(), b_.along_k = tf32_ || coin(), c_.along_k = coin();
     // Extents that are rows of a matrix in memory, or whose elements are neighbours there.
     m_ = a_.along_k ? 1 + below(200) : 8 * (1 + below(25));
     n_ = 8 * (1 + below(chain_ ? 20 : 25));
@@ -93,13 +96,9 @@ class RandomProgram : public generators::NestCase {
     if (chain_ && c_.along_k && coin()) e_ -= below(8);
     batches_ = one_of({1, 1, 2});
     a_type_ = b_type_ = type_;
-    fp8_ = !chain_ && below(3) == 0;
-    tf32_ = !chain_ && !fp8_ && below(3) == 0;
     if (tf32_) {
       a_type_ = b_type_ = out_ = ScalarType::kF32;
       thrice_ = coin();
-      // Where wgmma does not read B itself it has to be made.
-      reads_b_ = thrice_ && b_.along_k && coin();
     }
     if (!fp8_) return;
     a_type_ = one_of({ScalarType::kE4m3, ScalarType::kE5m2});
@@ -259,15 +258,10 @@ class RandomProgram : public generators::NestCase {
       p.roles[loads ? 0 : 1].body = {{Loop{tile, nodes.divide(at(p.block), number(cluster_)),
                                            number(tiles_), number(clusters), std::move(body), ""}}};
     }
-    if (!tf32_) return;
-    const int rest = !thrice_ ? -1 : reads_b_ ? 0 : 1;
+    if (!thrice_) return;
     Body body;
     body.push_back(loop("k_first", k_, tile_k_, [&](Ref, Body& round) {
-      round = {{Wait{0}},
-               {Acquire{1}},
-               {SplitTile{0, 1, 1, reads_b_ ? -1 : 0, rest}},
-               {Commit{1}},
-               {Release{0}}};
+      round = {{Wait{0}}, {Acquire{1}}, {SplitTile{0, 1, 1, 0}}, {Commit{1}}, {Release{0}}};
     }));
     const SymbolId tile = nodes.new_symbol("tile", tiles_);
     p.roles.push_back({.name = "split",
@@ -275,36 +269,31 @@ class RandomProgram : public generators::NestCase {
                                       std::move(body), ""}}}});
   }
 
-  /// What is made of B for wgmma, and A in registers.
+  /// A in registers, and of three products what they leave of B.
   void make_tf32() {
-    p.rings.push_back({"made", 1 + below(3), {}});
-    for (const char* name : {"big", "rest"}) {
-      if (name[0] == 'b' ? reads_b_ : !thrice_) continue;
-      p.rings.back().tiles.push_back(
-          {name, ScalarType::kF32, wgmma_operand(columns_, tile_k_, true, ScalarType::kF32)});
-    }
     p.fragments = {{"of_a", tile_k_, ScalarType::kF32}};
-    if (thrice_) p.fragments.push_back({"rest_of_a", tile_k_, ScalarType::kF32});
+    if (!thrice_) return;
+    p.fragments.push_back({"rest_of_a", tile_k_, ScalarType::kF32});
+    p.rings.push_back({"made", 1 + below(3), {}});
+    p.rings.back().tiles = {
+        {"rest", ScalarType::kF32, wgmma_operand(columns_, tile_k_, true, ScalarType::kF32)}};
   }
 
   /// One tile of k in tf32.
   void tf32_round(Ref fresh, Body& to) {
-    const bool early = !reads_b_ && coin();
     to.insert(to.end(), {{Wait{0}}, {ReadFragments{0, thrice_ ? 1 : -1, 0, 0, of_group()}}});
-    if (early) to.push_back({Release{0}});
-    to.push_back({Wait{1}});
-    Multiply big{.sums = runs_ ? 1 : 0, .ring = 1, .b = 0, .fresh = fresh, .fragments = 0};
-    if (reads_b_) big.ring = 0, big.b = 1;
+    if (thrice_) to.push_back({Wait{1}});
+    Multiply big{.sums = runs_ ? 1 : 0, .ring = 0, .b = 1, .fresh = fresh, .fragments = 0};
     multiply(big, to);
     if (thrice_) {
       big.fresh = nullptr;
       big.fragments = 1;
       multiply(big, to);
-      multiply({.sums = big.sums, .ring = 1, .b = reads_b_ ? 0 : 1, .fragments = 0}, to);
+      multiply({.sums = big.sums, .ring = 1, .b = 0, .fragments = 0}, to);
     }
     to.push_back({Await{0}});
-    if (!early) to.push_back({Release{0}});
-    to.push_back({Release{1}});
+    to.push_back({Release{0}});
+    if (thrice_) to.push_back({Release{1}});
   }
 
   void make_rings() {
@@ -666,7 +655,6 @@ class RandomProgram : public generators::NestCase {
   ScalarType a_type_ = type_, b_type_ = type_;
   bool fp8_ = false, forget_ = false;
   bool tf32_ = false, thrice_ = false;
-  bool reads_b_ = false;    ///< wgmma reads B as it was copied
   bool rest_of_a_ = false;  ///< A is what tf32 does not hold, else B
   std::int64_t m_ = 1, n_ = 1, k_ = 1, e_ = 1, batches_ = 1;
   Matrix a_, b_, c_;
