@@ -518,7 +518,9 @@ HONE_LARGE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
     }
     if (f.pattern == HONE_NEARLY) {
       hone_u64 bits = hone_bits(f.own ^ 11ULL, index), near = hone_encode_float(f.type, v);
-      double moved = hone_decode(f.type, near + (bits & 1U ? 1U + (bits >> 8) % 3U : 0U));
+      hone_u64 more = f.type == HONE_F32 || f.type == HONE_F64 ? hone_bits(f.own ^ 22ULL, 0) : 0;
+      hone_u64 wide = 3ULL << (more & 1U ? more & 2U ? 6 : 9 : 0);
+      double moved = hone_decode(f.type, near + (bits & 1U ? 1ULL + (bits >> 8) % wide : 0ULL));
       if (f.kind == HONE_INTEGERS) moved = v + (double)(bits & 1U);
       if ((f.kind == HONE_NORMAL && moved == moved) || (moved >= f.a && moved <= f.b)) v = moved;
     }
@@ -686,6 +688,10 @@ HONE_FN hone_u64 hone_patterned_element(const struct hone_contents& all, struct 
       }
       if (f.pattern == HONE_ROWS_MOVED && row < rows)
         row = (row + 1ULL + hone_bits(f.key ^ 7ULL, 0) % rows) % rows;
+      if (f.pattern == HONE_NEARLY && f.kind != HONE_INTEGERS && hone_is_float(f.type)) {
+        f.own = hone_row_key(f.own, row + 1ULL);
+        if (related & 2U) row = (related >> 8) % 4ULL;
+      }
       f.key = f.other;
       break;
     case HONE_FEW_ROWS:

@@ -176,7 +176,9 @@ void relate(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
       two.fill.like = one.name;
       if (relation == HONE_REPEATED && seed % forms == std::size(kRelations) - 1)
         two.fill.form = HONE_CURVE;
-      if (relation != HONE_REPEATED) continue;
+      const bool both = relation == HONE_REPEATED ||
+                        (relation == HONE_NEARLY && is_float(one.type) && !is_whole_float(one));
+      if (!both) continue;
       one.fill.pattern = relation;
       one.fill.like = one.name;
       one.fill.form = two.fill.form;
