@@ -76,7 +76,9 @@ enum { HONE_TIES_OF_ROWS, HONE_TIES_OF_COLUMNS, HONE_TIES_EVERYWHERE, HONE_NO_TI
 // instead; see hone_shape. Multiples of: an element is a multiple of one of another buffer's, or
 // next to one; floats are so in half of the rows only. Repeated: as the same, and with one period
 // along the rows: three, or in another form five to thirteen. Divisors: f32 of which the rounded
-// reciprocal, times the number itself, is less than one, so that a quotient is not what it gives.
+// reciprocal, times the number itself, is less than one, so that a quotient is not what it gives;
+// integers of which half are small, so that quotients are large, and the others have such
+// reciprocals.
 enum {
   HONE_NO_PATTERN,
   HONE_SAME,

@@ -121,7 +121,7 @@ void relate_by_multiples(const std::vector<ConcreteBuffer*>& varied, std::uint64
   const auto& [divisor, multiple] = pairs[choice % pairs.size()];
   fill_plainly(*divisor);
   fill_plainly(*multiple);
-  if (is_float(divisor->type)) divisor->fill.pattern = HONE_DIVISORS;
+  divisor->fill.pattern = HONE_DIVISORS;
   Fill& fill = multiple->fill;
   fill.pattern = HONE_MULTIPLES_OF;
   fill.like = divisor->name;
