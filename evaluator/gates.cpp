@@ -230,8 +230,8 @@ Result<bool> EvaluatorImpl::Gates::compile_timed() {
                             timed_.candidate->program))
     return stop_at(verdict_of(
         Verdict::kRefused,
-        "its tensor maps round f32 to tf32, which has fewer bits than any input; that needs a task "
-        "whose math is tf32 or reduced"));
+        "its tensor maps round f32 to tf32, which has fewer bits than what they read; that needs a "
+        "task whose math is tf32 or reduced"));
   if (request_.claims >= MathLevel::kTf32x3) return true;
   const auto narrow = check::narrow_products(
       timed_.reference.program, timed_.reference.compiled.ptx, timed_.candidate->compiled.ptx);

@@ -72,6 +72,7 @@ Result<Comparison> compare(std::span<const std::uint8_t> want, ScalarType want_t
       continue;
     }
     squares += v * v;
+    c.zeros += v == 0 ? 1 : 0;
     ++finite;
   }
   c.rms = finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0;

@@ -23,6 +23,7 @@ struct Comparison {
   ScalarType want_type = ScalarType::kF32;    ///< of want_bits
   double rms = 0;                             ///< of the finite wanted values
   std::int64_t non_finite = 0;                ///< of the wanted values
+  std::int64_t zeros = 0;                     ///< of them; what a GPU compares is not counted
   double norm_error = 0;  ///< root of the mean squared difference over rms(want)
   double norm_limit = 0;  ///< 0: none
   /// Wrong only because the reference is exact where this is not, which may be chance.

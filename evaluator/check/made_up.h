@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <expected>
 #include <utility>
@@ -15,7 +16,8 @@ namespace hone::check {
 
 inline constexpr double kLastBits = 0x1p-22, kOffByChance = 1e-6;  // relative
 /// What f32 loses in a formula that divides where the reference does not: so much by the norm, and
-/// at each place. Sixteen bits are off by ten times as much.
+/// at each place, of the element or of what those are on average that are not zero. Sixteen bits
+/// are off by ten times as much.
 inline constexpr double kOtherFormula = 0x1p-20, kOtherFormulaMost = 0x1p-17;
 inline constexpr std::int64_t kManyElements = 256,
                               kOneOfRounded = 16;  // that errors are spread over
@@ -33,11 +35,16 @@ enum class Answer { kReference, kCandidate, kTruth, kRounded };
 
 /// Whether what is off by more than exactness() may be rounding in another formula, such as
 /// Winograd's, rather than 19 bits or fewer, or what was left out at a few places, which is asked
-/// of other sets than kWide: its sums have few terms. `at_all` counts what is off at all.
+/// of other sets than kWide: its sums have few terms. `at_all` counts what is off at all; and no
+/// place may be off by more than each_place().
 [[nodiscard]] inline bool rounds_otherwise(const Comparison& at_all, InputSet inputs) {
   return at_all.elements >= kManyElements && at_all.norm_error <= kOtherFormula &&
-         at_all.max_rel_error <= kOtherFormulaMost &&
          (inputs == InputSet::kWide || at_all.mismatches >= at_all.elements / kOneOfRounded);
+}
+[[nodiscard]] inline Tolerance each_place(const Comparison& at_all, NonFinite non_finite) {
+  const auto all = static_cast<double>(at_all.elements);
+  const double filled = std::sqrt(all / std::max(1.0, all - static_cast<double>(at_all.zeros)));
+  return {kOtherFormulaMost, kOtherFormulaMost * at_all.rms * (filled - 1), non_finite};
 }
 
 /// Inputs that are made so that sums cancel or products lose bits: a reference may have no digit
@@ -115,7 +122,11 @@ auto judge_made_up(const Tolerance& tolerance, InputSet inputs, bool exact, Comp
     if (strictly && !strictly->ok() && plain->ok()) {
       const auto at_all = compare(Answer::kReference, Answer::kCandidate,
                                   Tolerance{0x1p-40, 0, tolerance.non_finite});
-      if (at_all && rounds_otherwise(*at_all, inputs)) return plain;
+      if (at_all && rounds_otherwise(*at_all, inputs)) {
+        const auto each = compare(Answer::kReference, Answer::kCandidate,
+                                  each_place(*at_all, tolerance.non_finite));
+        if (each && each->mismatches == 0) return plain;
+      }
     }
     if (!strictly || !strictly->ok() || own->max_rel_error == 0) return strictly;
   }

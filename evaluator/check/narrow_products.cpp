@@ -61,23 +61,35 @@ int bits_of(ScalarType type) {
   }
 }
 
+bool is_input(const ConcreteBuffer& buffer) {
+  return buffer.role == Role::kIn || buffer.role == Role::kInOut;
+}
+
 /// Of the significands of floating inputs, the least; more than kWidest: there is none.
 int bits_of_inputs(const ConcreteProgram& reference) {
   int least = kWidest + 1;
   const bool fp8 = multiplies_fp8(reference.buffers);
   for (const ConcreteBuffer& buffer : reference.buffers)
-    if ((buffer.role == Role::kIn || buffer.role == Role::kInOut) && is_float(buffer.type) &&
-        (fp8 || !is_fp8(buffer.type)))
+    if (is_input(buffer) && is_float(buffer.type) && (fp8 || !is_fp8(buffer.type)))
       least = std::min(least, bits_of(buffer.type));
   return least;
 }
 
-bool has_rounding_maps(const ConcreteProgram& program) {
+/// Of the buffers that maps round, the most bits that one has; 0: there are no such maps. What is
+/// no input of the reference has as many as the narrowest input.
+int most_bits_rounded(const ConcreteProgram& program, const ConcreteProgram& reference) {
+  int most = 0;
   for (const ConcreteLaunch& launch : program.launches)
-    for (const ConcreteArgument& argument : launch.args)
-      if (const auto* map = std::get_if<ConcreteTensorMap>(&argument); map && map->as_tf32)
-        return true;
-  return false;
+    for (const ConcreteArgument& argument : launch.args) {
+      const auto* map = std::get_if<ConcreteTensorMap>(&argument);
+      if (map == nullptr || !map->as_tf32) continue;
+      const auto& name = program.buffers.at(static_cast<std::size_t>(map->buffer)).name;
+      const auto read = std::ranges::find(reference.buffers, name, &ConcreteBuffer::name);
+      const bool known = read != reference.buffers.end() && is_input(*read);
+      const int least = bits_of_inputs(reference);
+      most = std::max(most, known ? bits_of(read->type) : least <= kWidest ? least : 0);
+    }
+  return most;
 }
 
 }  // namespace
@@ -94,9 +106,8 @@ std::string narrow_products(const ConcreteProgram& reference, std::string_view r
 bool copies_as_tf32(const ConcreteProgram& reference, std::string_view reference_ptx,
                     const ConcreteProgram& candidate) {
   constexpr int kTf32Bits = 11;
-  const int least = bits_of_inputs(reference);
-  return least > kTf32Bits && least <= kWidest && has_rounding_maps(candidate) &&
-         !has_rounding_maps(reference) && narrowest(reference_ptx).bits > kTf32Bits;
+  return most_bits_rounded(candidate, reference) > kTf32Bits &&
+         most_bits_rounded(reference, reference) == 0 && narrowest(reference_ptx).bits > kTf32Bits;
 }
 
 }  // namespace hone::check

@@ -16,8 +16,9 @@ namespace hone::check {
                                           std::string_view reference_ptx,
                                           std::string_view candidate_ptx);
 
-/// Whether tensor maps of the candidate round f32 to tf32, where every floating input of the
-/// reference has more bits, and the reference neither has such maps nor multiplies as narrow.
+/// Whether tensor maps of the candidate round to tf32 an input of the reference that has more bits,
+/// or something else where every floating input has more, and the reference neither has such maps
+/// nor multiplies as narrow.
 [[nodiscard]] bool copies_as_tf32(const ConcreteProgram& reference, std::string_view reference_ptx,
                                   const ConcreteProgram& candidate);
 

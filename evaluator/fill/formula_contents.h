@@ -518,7 +518,9 @@ HONE_LARGE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
     }
     if (f.pattern == HONE_NEARLY) {
       hone_u64 bits = hone_bits(f.own ^ 11ULL, index), near = hone_encode_float(f.type, v);
-      double moved = hone_decode(f.type, near + (bits & 1U ? 1U + (bits >> 8) % 3U : 0U));
+      hone_u64 more = f.type == HONE_F32 || f.type == HONE_F64 ? hone_bits(f.own ^ 22ULL, 0) : 0;
+      hone_u64 wide = 3ULL << (more & 1U ? more & 2U ? 6 : 9 : 0);
+      double moved = hone_decode(f.type, near + (bits & 1U ? 1ULL + (bits >> 8) % wide : 0ULL));
       if (f.kind == HONE_INTEGERS) moved = v + (double)(bits & 1U);
       if ((f.kind == HONE_NORMAL && moved == moved) || (moved >= f.a && moved <= f.b)) v = moved;
     }
@@ -581,8 +583,44 @@ HONE_LARGE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
   return n & ((1ULL << (8 * hone_size(f.type))) - 1ULL);
 }
 
+HONE_FN hone_i64 hone_whole_of(int type, hone_u64 bits) {
+  return hone_size(type) == 8 ? (hone_i64)bits : (hone_i64)hone_decode(type, bits);
+}
+
+// Half of them small, of any number of bits, so that quotients are large; of the others, the one of
+// eight whose rounded reciprocal is off by most.
+HONE_LARGE_FN hone_u64 hone_whole_divisor(struct hone_fill f, hone_u64 index) {
+  hone_u64 bits = hone_plain_element(f, index), choice = hone_bits(f.key ^ 23ULL, index);
+  hone_i64 n = hone_whole_of(f.type, bits), low = (hone_i64)f.low;
+  hone_u64 size = n < 0 ? 0ULL - (hone_u64)n : (hone_u64)n, wide = 0;
+  if (choice & 1U) {
+    while (wide < 63 && size >> wide > 1ULL) ++wide;
+    size >>= (choice >> 8) % (wide + 1ULL);
+    n = n < 0 ? (hone_i64)(0ULL - size) : (hone_i64)size;
+    if ((hone_u64)n - (hone_u64)low > f.span - 1ULL) return bits;
+    return hone_size(f.type) == 8 ? (hone_u64)n
+                                  : (hone_u64)n & ((1ULL << (8 * hone_size(f.type))) - 1ULL);
+  }
+  hone_u64 key = f.key, best = bits;
+  double most = -1.0;
+  for (hone_u64 k = 0; k < 8; ++k) {
+    f.key = key ^ (k << 32);
+    bits = hone_plain_element(f, index);
+    double by = (double)hone_whole_of(f.type, bits);
+    if (by == 0.0) continue;
+    double off = hone_decode(HONE_F32, hone_encode_float(HONE_F32, 1.0 / by)) * by - 1.0;
+    if (off < 0.0) off = -off;
+    if (off > most) {
+      most = off;
+      best = bits;
+    }
+  }
+  return best;
+}
+
 // Of one in seven f32 the rounded reciprocal gives less than one.
 HONE_LARGE_FN hone_u64 hone_divisor(struct hone_fill f, hone_u64 index) {
+  if (!hone_is_float(f.type)) return hone_whole_divisor(f, index);
   hone_u64 key = f.key, bits = 0;
   for (hone_u64 k = 0; k < 40; ++k) {
     f.key = key ^ (k << 32);
@@ -629,7 +667,7 @@ HONE_LARGE_FN hone_u64 hone_multiple(struct hone_contents f, hone_u64 index) {
     double v = hone_decode(f.type, near);
     return v >= f.a && v <= f.b ? near : any;
   }
-  hone_i64 by = hone_size(f.type) == 8 ? (hone_i64)base : (hone_i64)hone_decode(f.type, base);
+  hone_i64 by = hone_whole_of(f.type, base);
   hone_i64 low = (hone_i64)f.low, high = (hone_i64)(f.low + (f.span - 1ULL));
   if (by < 0) by = -by;
   if (by == 0) return any;
@@ -686,6 +724,10 @@ HONE_FN hone_u64 hone_patterned_element(const struct hone_contents& all, struct 
       }
       if (f.pattern == HONE_ROWS_MOVED && row < rows)
         row = (row + 1ULL + hone_bits(f.key ^ 7ULL, 0) % rows) % rows;
+      if (f.pattern == HONE_NEARLY && f.kind != HONE_INTEGERS && hone_is_float(f.type)) {
+        f.own = hone_row_key(f.own, row + 1ULL);
+        if (related & 2U) row = (related >> 8) % 4ULL;
+      }
       f.key = f.other;
       break;
     case HONE_FEW_ROWS:

@@ -121,7 +121,7 @@ void relate_by_multiples(const std::vector<ConcreteBuffer*>& varied, std::uint64
   const auto& [divisor, multiple] = pairs[choice % pairs.size()];
   fill_plainly(*divisor);
   fill_plainly(*multiple);
-  if (is_float(divisor->type)) divisor->fill.pattern = HONE_DIVISORS;
+  divisor->fill.pattern = HONE_DIVISORS;
   Fill& fill = multiple->fill;
   fill.pattern = HONE_MULTIPLES_OF;
   fill.like = divisor->name;
@@ -176,7 +176,9 @@ void relate(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
       two.fill.like = one.name;
       if (relation == HONE_REPEATED && seed % forms == std::size(kRelations) - 1)
         two.fill.form = HONE_CURVE;
-      if (relation != HONE_REPEATED) continue;
+      const bool both = relation == HONE_REPEATED ||
+                        (relation == HONE_NEARLY && is_float(one.type) && !is_whole_float(one));
+      if (!both) continue;
       one.fill.pattern = relation;
       one.fill.like = one.name;
       one.fill.form = two.fill.form;

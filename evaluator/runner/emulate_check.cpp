@@ -574,7 +574,9 @@ EmulateReply Emulate::check_once(const Case& one, const EmulateRequest& request,
         run_again(one, **program, **module, request, budget, calls, perhaps_by_chance);
     if (again.verdict != Verdict::kOk) return again;
   }
-  for (std::uint64_t k = 1; k <= further.schedules; ++k) {
+  std::uint64_t schedules = further.schedules;
+  if (schedules == 1 && emulator::has_stores_seen_in_parts(**module)) schedules = 2;
+  for (std::uint64_t k = 1; k <= schedules; ++k) {
     const auto again =
         run_reordered(*one.candidate, **module, one, outputs, tolerance, budget, one.seed + k);
     if (again.verdict != Verdict::kOk) return again;

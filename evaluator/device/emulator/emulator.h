@@ -80,6 +80,11 @@ struct LineRange {
 /// an atomic)? No race is seen between such accesses: only another order shows what they lose.
 [[nodiscard]] bool has_ordered_accesses(const Module& module);
 
+/// Has it such stores of more than eight bytes, of which others may see a part? Of two values of
+/// RunOptions::schedule_seed that follow each other, one stores the first words first and the other
+/// the last; see sim/tears.cpp.
+[[nodiscard]] bool has_stores_seen_in_parts(const Module& module);
+
 /// Bytes [begin, end) of an allocation.
 struct ByteRange {
   std::uint64_t begin = 0, end = 0;

@@ -398,6 +398,14 @@ TEST(Opcodes, Float64) {
   });
 }
 
+/// What is left of a NaN's payload may be zero: it does not become an infinity.
+TEST(Opcodes, NanStaysOneInTf32) {
+  check32(
+      "and.b32 %r5, %r1, 0x80001FFF; or.b32 %r5, %r5, 0x7F800000; mov.b32 %f5, %r5;"
+      "cvt.rna.tf32.f32 %r10, %f5;",
+      [](u32 a, u32, u32) { return (a & 0x80000000) | (a & 0x1FFF ? 0x7FC00000u : 0x7F800000u); });
+}
+
 TEST(Opcodes, Conversions) {
   const auto clamp32 = [](double v) {
     return std::isnan(v) ? 0 : static_cast<s32>(std::clamp(v, -2147483648.0, 2147483647.0));

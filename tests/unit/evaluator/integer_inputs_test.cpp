@@ -258,16 +258,19 @@ TEST(IntegerInputs, AreMultiplesOfAnotherBuffers) {
   auto turned = varied;
   std::swap(turned.buffers[0], turned.buffers[2]);
   const auto x = contents<int>(varied, InputSet::kOwn), d = contents<int>(turned, InputSet::kOwn);
-  int exact = 0, before = 0, high = 0;
+  int exact = 0, before = 0, high = 0, small = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     ASSERT_TRUE(x[i] >= 0 && x[i] <= 4'250'000 && d[i] >= 1 && d[i] <= 2000);
     exact += x[i] % d[i] == 0 ? 1 : 0;
     before += (x[i] + 1) % d[i] == 0 ? 1 : 0;
     high += x[i] > 4'200'000 ? 1 : 0;
+    small += d[i] <= 32 ? 1 : 0;
   }
   EXPECT_GT(exact, 2000);
   EXPECT_GT(before, 4000);
   EXPECT_GT(high, 4000);
+  EXPECT_GT(small, 1500);
+  EXPECT_LT(small, 4000);
 }
 
 /// Of all buffers of a relation, so that one's piece stands in the other many times.

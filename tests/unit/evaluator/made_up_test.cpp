@@ -41,12 +41,14 @@ TEST(MadeUp, ExactAnswersMustBeExact) {
   EXPECT_TRUE(right(InputSet::kEdges, true, 1e-3F));
 }
 
-/// The reference answers what is true of many elements, one after the other off by `errors`.
-bool right_of_many(const std::vector<float>& errors, InputSet inputs = InputSet::kMultiples) {
-  std::vector<float> want(1024), got(1024);
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    want[i] = 1 + static_cast<float>(i % 7);
-    got[i] = want[i] + 4 * errors[i % errors.size()];
+/// The reference answers what is true of many elements, one after the other off by `errors`; all
+/// but each `apart`-th are zero, and right.
+bool right_of_many(const std::vector<float>& errors, InputSet inputs = InputSet::kMultiples,
+                   std::size_t apart = 1) {
+  std::vector<float> want(1024 * apart), got(1024 * apart);
+  for (std::size_t i = 0; i < want.size(); i += apart) {
+    want[i] = 1 + static_cast<float>(i / apart % 7);
+    got[i] = want[i] + 4 * errors[i / apart % errors.size()];
   }
   const auto bytes = [](const std::vector<float>& values) {
     return std::span(reinterpret_cast<const std::uint8_t*>(values.data()), 4 * values.size());
@@ -68,6 +70,9 @@ TEST(MadeUp, AnotherFormulaMayRoundAtManyPlaces) {
   one[17] = 3e-6F;
   EXPECT_FALSE(right_of_many(one)) << "something was left out at one place";
   EXPECT_TRUE(right_of_many(one, InputSet::kWide)) << "sums of few terms";
+  EXPECT_TRUE(right_of_many(one, InputSet::kWide, 64)) << "most of which are zero";
+  one[17] = 2e-5F;
+  EXPECT_FALSE(right_of_many(one, InputSet::kWide, 64));
 }
 
 /// Inputs may leave a reference no digit: what is as far off is as right.

@@ -3,12 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace hone::check {
 namespace {
 
 ConcreteProgram with(std::vector<ScalarType> inputs) {
   ConcreteProgram program;
-  for (const ScalarType type : inputs) program.buffers.push_back({"x", type, {8}, Role::kIn, {}});
+  for (const ScalarType type : inputs)
+    program.buffers.push_back(
+        {"x" + std::to_string(program.buffers.size()), type, {8}, Role::kIn, {}});
   program.buffers.push_back({"y", ScalarType::kF16, {8}, Role::kOut, {}});
   return program;
 }
@@ -58,7 +62,13 @@ TEST(NarrowProducts, CopiesThatRoundAreAsNarrow) {
   // As the reference itself does.
   EXPECT_FALSE(copies_as_tf32(rounded, kNone, rounded));
   EXPECT_FALSE(copies_as_tf32(f32, kTf32, rounded));
-  EXPECT_FALSE(copies_as_tf32(mapped(ScalarType::kF16, false), kNone, rounded));
+  // Another input is as narrow, but not the one that is rounded.
+  EXPECT_TRUE(copies_as_tf32(mapped(ScalarType::kF16, false), kNone, rounded));
+  // A buffer of the candidate's own holds what the inputs have, perhaps of the narrow one.
+  auto own = rounded;
+  own.buffers[1].name = "kept";
+  EXPECT_FALSE(copies_as_tf32(mapped(ScalarType::kF16, false), kNone, own));
+  EXPECT_TRUE(copies_as_tf32(f32, kNone, own));
   EXPECT_FALSE(copies_as_tf32(with({ScalarType::kI32}), kNone, rounded));
 }
 

@@ -333,8 +333,9 @@ void to_tf32(void* d, const void* a, const void*, const void*, u32 mask, u32) {
     if (!((mask >> i) & 1)) continue;
     double v = static_cast<const float*>(a)[i];
     if (v != v) {
-      static_cast<u32*>(d)[i] =
-          kMode == 4 ? static_cast<const u32*>(a)[i] & 0xFFFFE000u : 0x7FFFE000u;
+      u32 kept = kMode == 4 ? static_cast<const u32*>(a)[i] & 0xFFFFE000u : 0x7FFFE000u;
+      if ((kept & 0x007FFFFFu) == 0) kept |= 0x00400000u;  // not infinity
+      static_cast<u32*>(d)[i] = kept;
       continue;
     }
     if (kRelu && v <= 0) v = 0;

@@ -110,7 +110,9 @@ bool Decoder::decode_memory(const Statement& s) {
     Statement halves = s;  // as two b64
     halves.words.back() = "b64";
     halves.operands[load ? 0 : 1] = wide_halves(s.operands[load ? 0 : 1]);
-    return decode_memory(halves);
+    if (!decode_memory(halves)) return false;
+    f_.code.back().whole = true;
+    return true;
   }
   if (!type || type->bits > 64 || type->bits < 8) return false;
   const Operand& where = s.operands[load ? 0 + 1 : 0];

@@ -104,11 +104,17 @@ bool follows_data(const Module& base, std::string_view kernel) {
   return true;
 }
 
-bool has_ordered_accesses(const Module& base) {
+template <class Is>
+bool any_instruction(const Module& base, const Is& is) {
   const auto& module = static_cast<const ModuleImpl&>(base);
-  return std::ranges::any_of(module.functions, [](const Function& f) {
-    return std::ranges::any_of(f.code, [](const Inst& in) { return in.ordered; });
-  });
+  return std::ranges::any_of(module.functions,
+                             [&](const Function& f) { return std::ranges::any_of(f.code, is); });
 }
+
+bool has_ordered_accesses(const Module& module) {
+  return any_instruction(module, [](const Inst& in) { return in.ordered; });
+}
+
+bool has_stores_seen_in_parts(const Module& module) { return any_instruction(module, is_in_parts); }
 
 }  // namespace hone::emulator

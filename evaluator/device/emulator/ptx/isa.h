@@ -222,6 +222,10 @@ inline constexpr Slot kNone = INT32_MAX;
 /// A b128 register is two b64 ones, this far apart; the lower half comes first.
 inline constexpr Slot kWideHalf = 256;
 
+/// Of a vector that is stored so much is seen at once [B]. The PTX ISA promises each element alone;
+/// that pairs of words stay together is relied on everywhere.
+inline constexpr std::size_t kSeenTogether = 8;
+
 struct Inst {
   LaneFn fn = nullptr;
   Kind kind = Kind::kNop;
@@ -255,6 +259,7 @@ struct Inst {
   bool guess = false;        ///< a plain load that a compare-and-swap checks (ptx/loads.h)
   bool choice = false;       ///< a load of which nothing but selections reads (ptx/loads.h)
   bool noncoherent = false;  ///< ld.global.nc: of what nobody writes while the kernel runs
+  bool whole = false;        ///< .b128: two elements here, but one access to everybody
   Type type;
   Slot guard = kNone;
   Slot d = kNone, d2 = kNone;
@@ -269,6 +274,13 @@ struct Inst {
   std::uint8_t sources = 0, destinations = 0;
   std::uint16_t variable = 0;  ///< in Function::variables that the address points into; 0: unknown
 };
+
+/// A volatile, relaxed or releasing store to global memory that others may see in parts.
+[[nodiscard]] inline bool is_in_parts(const Inst& in) {
+  return in.kind == Kind::kStore && in.ordered && !in.whole &&
+         (in.space == Space::kGlobal || in.space == Space::kGeneric) &&
+         static_cast<std::size_t>(in.esize * in.vec) > kSeenTogether;
+}
 
 /// What the loop over straight code reads of an Inst (see straight.h).
 struct Op {

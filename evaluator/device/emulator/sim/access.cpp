@@ -252,10 +252,17 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
     if (store) note_stored(mask, total);
     if (in.noncoherent && !check_noncoherent(w, in, mask)) return false;
   }
-  if (store && in.ordered && hollow == 0 && may_be_late(in)) {
-    keep_late(w, in, mask);
-    return true;
+  if (store && in.ordered && hollow == 0) {
+    if (is_torn(in)) {
+      tear(w, in, mask);
+      return true;
+    }
+    if (may_be_late(in)) {
+      keep_late(w, in, mask);
+      return true;
+    }
   }
+  if (!store && !run_.tears.empty()) note_looked(w, mask, total);
   const bool in_time = in.ordered && run_.words;
   if (in_time && store) keep_words(mask, total);
   const auto done = [&] {

@@ -66,6 +66,7 @@ void Block::start_warps() {
     if (counting_) w.ready.assign(max_registers_ + kFirstReady, 0);
     w.cycle = w.latest = w.idle = w.given = w.far = w.executed = 0;
     w.late = 0;
+    w.torn = false;
     w.barrier = -1;
     w.stored = false;
     w.stored_lines = 0;

@@ -383,14 +383,8 @@ class Block {
                         const GlobalCell& before, const GlobalStamp& now);
 
   // stores of a seeded schedule that others see late (late.cpp)
-  struct LateStore {
-    std::uint64_t address = 0;
-    std::uint64_t since = 0, until = 0;  ///< instructions of the run
-    std::uint8_t data[64] = {};
-    const Inst* reduction = nullptr;
-    std::uint8_t bytes = 0, warp = 0;
-    bool in_block = false;  ///< its block sees it
-  };
+  /// What the store puts where a lane's address_ is, of at most `each` bytes a piece.
+  std::vector<LateStore> pieces_of(const Warp& w, const Inst& in, int lane, std::size_t each) const;
   /// Draws whether those of this execution are.
   bool may_be_late(const Inst& in);
   /// Of address_.
@@ -401,6 +395,14 @@ class Block {
   void land_all_late();
   void land_some_late();
   void show_late_to_block(const Warp& w);
+  // and those that others are made to see in parts (tears.cpp)
+  [[nodiscard]] bool is_torn(const Inst& in);
+  /// Of address_: stores its first words. The warp does not go on before all are stored.
+  void tear(Warp& w, const Inst& in, std::uint32_t mask);
+  /// The warp is about to read so many bytes at each of address_.
+  void note_looked(const Warp& w, std::uint32_t mask, std::uint32_t bytes);
+  /// Stores the next words of what this block has torn, where others have seen those before.
+  void go_on_tearing();
 
   // collectives
   Step shuffle(Warp& w, const Inst& in, std::uint32_t mask);
@@ -568,7 +570,9 @@ class Block {
   static constexpr int kIdleTurns = 8;  ///< others may be about to begin
   int idle_turns_ = 0;
   std::uint64_t executed_seen_ = 0;
-  bool gives_way_ = false;  ///< to other blocks, as soon as each of its warps had a turn
+  int vain_turns_ = 0;            ///< in which no other warp went on
+  std::uint64_t moves_seen_ = 0;  ///< at the last of them
+  bool gives_way_ = false;        ///< to other blocks, as soon as each of its warps had a turn
   std::span<Block* const> cluster_;
   int cluster_rank_ = 0;
   SectorCache l1_;

@@ -67,6 +67,7 @@ Grid::Cluster& Grid::start_next() {
     block.start(id * in_cluster_ + i);
   }
   live_.push_back(std::move(cluster));
+  ++run_.worked;
   return *live_.back();
 }
 
@@ -145,7 +146,7 @@ bool Grid::run() {
       const bool all_at_once = run_.options->share_counters;
       while (all_at_once && next_ < order_.size() && live_.size() < slots_) start_next();
       if (next_ < order_.size() && live_.size() < slots_ &&
-          (live_.empty() || dice_.below(2) == 0)) {
+          (live_.empty() || executed == run_.executed || dice_.below(2) == 0)) {
         start_next();
         // Not always last in turn.
         std::swap(live_.back(), live_[dice_.below(live_.size())]);

@@ -14,9 +14,6 @@ namespace hone::emulator {
 namespace {
 // How long others may not see a store: up to 1024 or 32768 warp instructions of the whole run.
 constexpr std::uint64_t kLeastLate = 1024, kLateDoublings = 6;
-// Of a vector so much is seen at once [B]. The PTX ISA promises each element alone; that pairs of
-// words stay together is relied on everywhere.
-constexpr std::size_t kTogether = 8;
 }  // namespace
 
 bool Block::may_be_late(const Inst& in) {
@@ -24,23 +21,34 @@ bool Block::may_be_late(const Inst& in) {
          !run_.options->share_counters && dice_.below(2) == 0;
 }
 
-void Block::keep_late(const Warp& w, const Inst& in, std::uint32_t mask) {
+std::vector<LateStore> Block::pieces_of(const Warp& w, const Inst& in, int lane,
+                                        std::size_t each) const {
   const Slot* slots = function_->extra.data() + in.extra;
+  LateStore s;
+  s.warp = static_cast<std::uint8_t>(w.index);
+  s.since = run_.executed;
+  if (in.kind == Kind::kAtom) s.reduction = &in;
+  std::uint8_t data[sizeof s.data];
+  for (int v = 0; v < in.vec; ++v)
+    get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, data + v * in.esize);
+  std::vector<LateStore> pieces;
+  const std::size_t bytes = in.esize * in.vec;
+  for (std::size_t at = 0; at < bytes; at += each) {
+    s.address = address_[lane] + at;
+    s.bytes = static_cast<std::uint8_t>(std::min(bytes - at, each));
+    std::memcpy(s.data, data + at, s.bytes);
+    pieces.push_back(s);
+  }
+  return pieces;
+}
+
+void Block::keep_late(const Warp& w, const Inst& in, std::uint32_t mask) {
+  const std::size_t each = in.kind == Kind::kAtom ? in.esize
+                           : in.whole             ? sizeof LateStore::data
+                                                  : kSeenTogether;
   for (std::uint32_t m = mask; m; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    LateStore s;
-    s.warp = static_cast<std::uint8_t>(w.index);
-    s.since = run_.executed;
-    if (in.kind == Kind::kAtom) s.reduction = &in;
-    std::uint8_t data[sizeof s.data];
-    for (int v = 0; v < in.vec; ++v)
-      get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, data + v * in.esize);
-    const std::size_t bytes = in.esize * in.vec, each = s.reduction ? in.esize : kTogether;
-    for (std::size_t at = 0; at < bytes; at += each) {
-      s.address = address_[lane] + at;
-      s.bytes = static_cast<std::uint8_t>(std::min(bytes - at, each));
+    for (LateStore& s : pieces_of(w, in, std::countr_zero(m), each)) {
       s.until = run_.executed + dice_.below(kLeastLate << dice_.below(kLateDoublings));
-      std::memcpy(s.data, data + at, s.bytes);
       late_.push_back(s);
     }
   }

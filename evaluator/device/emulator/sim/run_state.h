@@ -110,6 +110,22 @@ struct Watch {
   bool changed = false, returned = false;
 };
 
+/// A store of several words of which others see a part; see sim/tears.cpp.
+struct Tear {
+  std::uint64_t block = 0;
+  int warp = 0;
+  const Inst* store = nullptr;
+  std::vector<std::vector<LateStore>> parts;  ///< still to come, the next one last; of all lanes
+  std::uint64_t since = 0;                    ///< when the last part was stored
+  bool seen = false;  ///< another warp has looked since where the next one is to come
+  int turns = 0;      ///< of the block, after that
+};
+
+/// How often that was done to one instruction.
+struct TornBefore {
+  std::uint32_t times = 0, seen = 0;
+};
+
 /// Shared by the blocks of one run, or by those that one thread of it runs.
 struct RunState {
   const ModuleImpl* module = nullptr;
@@ -172,6 +188,11 @@ struct RunState {
   std::uint64_t delayed = 0;
   static constexpr std::uint64_t kMostDelayed = 2'000'000;
   Watch watch;
+  std::vector<Tear> tears;  ///< in a seeded schedule: those under way
+  std::unordered_map<const Inst*, TornBefore> torn;
+  std::uint32_t never_looked_at = 0;  ///< tears that nobody saw, while others went on
+  /// Blocks that began, and longer turns of warps in which they polled nothing.
+  std::uint64_t worked = 0;
   Tracking tracking = Tracking::kOff;
   int granule_shift = 2;  ///< of kMarks and kStamps
   bool met = false;       ///< kMarks: two blocks touched the same, and one wrote

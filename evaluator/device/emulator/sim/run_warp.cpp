@@ -121,6 +121,11 @@ bool Block::run_warp(Warp& w) {
   // What others do now is lost where it stores what it makes of what it has just read.
   const auto give_way = [&](const Inst& in, std::uint32_t mask) {
     if (!seeded_ || !in.ordered || run_.options->share_counters) return;
+    if (w.torn) {
+      gives_way_ = true;
+      preempt = std::min(preempt, turn);
+      return;
+    }
     if (in.kind != Kind::kStore) note_word(w, in, mask);
     if (!run_.watch.returned && dice_.below(2) != 0) return;
     gives_way_ = true;
@@ -248,7 +253,7 @@ bool Block::run_warp(Warp& w) {
           if (mask && !access(w, in, mask)) return false;
           if (counting_ && in.acquire && mask) forget_l1();
           ++pc;
-          if ((in.kind == Kind::kLoad || !late_.empty()) && mask) give_way(in, mask);
+          if ((in.kind == Kind::kLoad || !late_.empty() || w.torn) && mask) give_way(in, mask);
           if (turn >= preempt) {
             top->pc = pc;
             reload = true;

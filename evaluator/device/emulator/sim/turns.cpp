@@ -14,6 +14,7 @@ namespace hone::emulator {
 namespace {
 constexpr int kPollRounds = 2;            // with every warp polling, before other blocks run
 constexpr std::uint64_t kEvenTurn = 256;  // [warp instructions]
+constexpr std::uint64_t kLongTurn = 64;   // who polls does so in less
 // A seeded schedule holds a warp back for up to 64 or 65536 warp instructions of the whole run.
 constexpr std::uint64_t kLeastHeld = 64, kHeldDoublings = 11;
 constexpr std::uint64_t kWatched = 1 << 14;
@@ -179,6 +180,7 @@ Progress Block::advance() {
   quiet_turns_ = run_.changes == std::exchange(changes_seen_, run_.changes) ? quiet_turns_ + 1 : 0;
   idle_turns_ = run_.executed == std::exchange(executed_seen_, run_.executed) ? idle_turns_ + 1 : 0;
   if (!late_.empty()) land_some_late();
+  if (!run_.tears.empty()) go_on_tearing();
   if (run_.watch.returned && run_.watch.block != place_) return Progress::kTurn;
   if (others_wait() || run_.watch.returned) end_holds();
   if (seeded_ && !is_held(hold_)) hold(hold_, kHoldsBlock);
@@ -186,13 +188,18 @@ Progress Block::advance() {
   while (true) {
     bool progress = false;
     bool polling = true;
-    bool held = false;
+    bool held = false, torn = false;
     std::size_t live = 0;
     if (seeded_) shuffle_warps();
     for (const std::uint32_t index : order_) {
       Warp& w = warps_[index];
       if (w.done()) continue;
       if (run_.watch.returned && !is_watched(w)) {
+        ++live;
+        continue;
+      }
+      if (w.torn) {
+        torn = true;
         ++live;
         continue;
       }
@@ -207,7 +214,9 @@ Progress Block::advance() {
       if (w.barrier < 0) {
         if (seeded_) preempt_ = turn_length();
         if (is_watched(w)) run_.watch = Watch{};
+        const std::uint64_t before = run_.executed;
         if (!run_warp(w)) return Progress::kFailed;
+        if (!w.spinning && run_.executed - before >= kLongTurn) ++run_.worked;
         progress = true;
         polling = polling && w.spinning && !w.done() && w.barrier < 0;
       }
@@ -230,6 +239,7 @@ Progress Block::advance() {
       end_holds();
       continue;
     }
+    if (!progress && torn) return Progress::kTurn;
     if (!progress && async_) {
       const Async::Stuck stuck = async_->stuck();
       if (stuck == Async::Stuck::kFailed) return Progress::kFailed;

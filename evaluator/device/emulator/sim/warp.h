@@ -112,6 +112,16 @@ constexpr std::size_t local_size(std::uint32_t stride) {
   return (std::size_t{stride} + 3) / 4 * 4 * 32;
 }
 
+/// A store, or a part of one, that others do not see yet.
+struct LateStore {
+  std::uint64_t address = 0;
+  std::uint64_t since = 0, until = 0;  ///< instructions of the run
+  std::uint8_t data[64] = {};
+  const Inst* reduction = nullptr;
+  std::uint8_t bytes = 0, warp = 0;
+  bool in_block = false;  ///< its block sees it
+};
+
 struct Warp {
   int index = 0;
   std::uint32_t launched = 0;  ///< lanes that exist
@@ -138,6 +148,7 @@ struct Warp {
   std::uint64_t executed = 0;
   Word words[2];  ///< the last two that it read by ordered loads or atomics, likewise
   Hold hold;
+  bool torn = false;                ///< others see a part of its last store: it does not go on
   int barrier = -1;                 ///< waiting at
   std::uint32_t barrier_count = 0;  ///< threads expected, 0: all
   std::int32_t barrier_inst = -1;
