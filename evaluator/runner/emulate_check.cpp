@@ -574,6 +574,7 @@ EmulateReply Emulate::check_once(const Case& one, const EmulateRequest& request,
         run_again(one, **program, **module, request, budget, calls, perhaps_by_chance);
     if (again.verdict != Verdict::kOk) return again;
   }
+  // Stores that are seen in parts: once the first words first, once the last.
   std::uint64_t schedules = further.schedules;
   if (schedules == 1 && emulator::has_stores_seen_in_parts(**module)) schedules = 2;
   for (std::uint64_t k = 1; k <= schedules; ++k) {
