@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -172,9 +173,10 @@ class Evaluator {
 
   /// Every gate in order, cheapest first; blocks. Never throws; an Error is kInfrastructure only.
   [[nodiscard]] virtual Result<Evaluation> evaluate(const EvaluationRequest& request) = 0;
-  /// Compiles what evaluate() will need of a request of the quick stage; blocks. Nothing is
-  /// reported: evaluate() meets the same errors.
-  virtual void compile_ahead(const EvaluationRequest& /*request*/) {}
+  /// Compiles what evaluate() will need of a request of the quick stage; blocks, at most for the
+  /// program that it is about when it is told to stop. Nothing is reported: evaluate() meets the
+  /// same errors.
+  virtual void compile_ahead(const EvaluationRequest& /*request*/, std::stop_token /*stopping*/) {}
 
   /// Measures what the device reaches at most: seconds on a GPU, which must be idle; an emulated
   /// one knows. Changes nothing here.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "candidates/hash.h"
@@ -107,7 +108,11 @@ void EvaluatorImpl::compiled_for(const std::string& key, const SharedProgram& pr
   {
     const std::lock_guard lock(mutex_);
     compiling_.erase(key);
-    if (program != nullptr) compiled_.emplace_back(key, program);
+    try {
+      if (program != nullptr) compiled_.emplace_back(key, program);
+    } catch (const std::bad_alloc&) {
+      // It is compiled again.
+    }
     if (compiled_.size() > kCachedPrograms) compiled_.pop_front();
   }
   compiled_one_.notify_all();

@@ -466,7 +466,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
       error.message += fmt::format(" after {:.1f} s of {}", seconds, what);
     return std::unexpected(std::move(error));
   };
-  // Nothing else goes on before it has ended.
+  // A search waits for it.
   constexpr pool::Turn kAtOnce = 0;
   const auto timed = prepare_reference(request.timed.reference, {.turn = kAtOnce});
   if (!timed) return at("compiling the reference", timed.error());
@@ -500,7 +500,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   phase = Clock::now();
   trace("admission: compiled");
   if (!emulated.checks.empty()) {
-    const auto reply = emulate(emulated);
+    const auto reply = emulate(emulated, nullptr, 0, kAtOnce);
     if (!reply) return at("emulating the reference at the check sizes", reply.error());
     const bool uncovered = gpu_ && beyond_the_emulator(*reply);
     if (!uncovered) read_whole = reply->read_whole;

@@ -53,7 +53,7 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] Result<Evaluation> admit(const EvaluationRequest& request) override;
   [[nodiscard]] Result<Evaluation> evaluate(const EvaluationRequest& request) override;
-  void compile_ahead(const EvaluationRequest& request) override;
+  void compile_ahead(const EvaluationRequest& request, std::stop_token stopping) override;
   [[nodiscard]] Result<std::vector<Survey>> survey(const std::vector<ConcreteProgram>& programs);
   [[nodiscard]] Result<Ceilings> measure_ceilings() override;
   void use_ceilings(const Ceilings& ceilings) override { info_.ceilings = ceilings; }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <future>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 
 #include "candidates/hash.h"
 #include "candidates/stop_watch.h"
@@ -30,7 +31,7 @@ using protocol::Runnable;
 constexpr std::size_t kBusyGpu = 5;
 /// Modelling one block before a measurement may take as long as so many runs of the reference take
 /// the GPU.
-constexpr double kScreenedRuns = 0.5;
+constexpr double kScreenedRuns = 1;
 constexpr double kLeastScreened = 1e6;  // [units]
 /// Times the reference alone: a candidate may have slowed it.
 constexpr double kDrift = 1.1;
@@ -108,8 +109,8 @@ class EvaluatorImpl::Gates {
   }
 
   Result<Evaluation> run();
-  /// Compiles what the quick stage will need, and nothing else.
-  void compile_only();
+  /// Compiles what the quick stage will need, and nothing else, until it is told to stop.
+  void compile_only(std::stop_token stopping);
 
  private:
   /// Does the candidate go on? Where not, evaluation_ says why.
@@ -122,7 +123,7 @@ class EvaluatorImpl::Gates {
   /// On the GPU before the checks.
   GoesOn measure_first();
   bool stop_at(Evaluation verdict);
-  /// It is measured, and goes on.
+  /// It is measured, and ends here.
   bool not_checked_further(std::string why);
   /// The time of the same machine code, where that is known.
   [[nodiscard]] std::optional<double> known_time() const;
@@ -183,6 +184,7 @@ class EvaluatorImpl::Gates {
   std::optional<FinalRunners> own_;
   Effort for_candidate_, for_reference_;
   pool::Turn turn_ = pool::kUsualTurn;  ///< of the checks
+  std::stop_token stopping_;            ///< of compile_only()
   Evaluation evaluation_;
   bool same_bits_ = true;                ///< of all answers so far, where that is asked for
   std::optional<InOrder::Place> place_;  ///< of a final stage on a GPU
@@ -191,6 +193,8 @@ class EvaluatorImpl::Gates {
   std::vector<Case> checks_for_gpu_;  ///< none in the quick stage, but where the emulator cannot
   std::set<InputSet> other_inputs_;   ///< that say something
   double to_first_ = 1;               ///< see raise_alarm()
+  /// That it waits for others, and they for it, until it has passed everything.
+  std::optional<Outpacing::Check> checked_;
 };
 
 bool EvaluatorImpl::Gates::stop_at(Evaluation verdict) {
@@ -291,6 +295,7 @@ Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
   if (own_ && code_for == CodeFor::kTiming) compile_ahead(code_for);
   checks_.clear();
   for (const auto& check : request_.checks) {
+    if (stopping_.stop_requested()) return false;
     for_candidate_.code_for = for_reference_.code_for = code_of(check, code_for);
     const auto reference_program = with_inputs(check.reference, check.inputs, check.seed);
     auto candidate = e_.prepare_candidate(reference_program, check.candidate, for_candidate_,
@@ -471,7 +476,7 @@ Result<EmulateReply> EvaluatorImpl::Gates::try_reference(protocol::EmulateReques
   for (Case& one : request.checks) one.candidate = one.reference;
   request.timed.reset();
   const StopWatch checking(evaluation_.gates.check);
-  auto reply = own_ ? e_.emulate_divided(request, *own_) : e_.emulate(request);
+  auto reply = own_ ? e_.emulate_divided(request, *own_) : e_.emulate(request, nullptr, 0, turn_);
   if (reply && reply->verdict != Verdict::kOk) {
     // The reference is beyond it, too: what was made up may break it on the GPU.
     for (std::size_t i = 0; i < request.checks.size(); ++i)
@@ -578,11 +583,10 @@ Result<bool> EvaluatorImpl::Gates::measure_first() {
     return go ? Result<bool>(false) : go;
   }
   const double time_us = evaluation_.measurement.time_us;
-  std::optional<Outpacing::Check> checked;
   bool outpaced = time_us > Outpacing::kOutpaced * request_.best_time_us;
   if (!outpaced) {
-    checked.emplace(e_.outpacing_, task_key(), time_us);
-    outpaced = checked->outpaced();
+    checked_.emplace(e_.outpacing_, fmt::format("{} {}", task_key(), request_.places), time_us);
+    outpaced = checked_->outpaced();
   }
   if (outpaced) return not_checked_further("much slower than the best: not checked further");
   // Until the fastest is checked, nothing is known to be faster than the reference.
@@ -592,7 +596,6 @@ Result<bool> EvaluatorImpl::Gates::measure_first() {
   // It may be the best, and a final stage checks everything itself.
   if (!go && e_.is_cancelled())
     return not_checked_further("the search ended before it was checked further");
-  if (go && *go) checked->passes();
   return go;
 }
 
@@ -603,7 +606,8 @@ bool EvaluatorImpl::Gates::not_checked_further(std::string why) {
   return true;
 }
 
-void EvaluatorImpl::Gates::compile_only() {
+void EvaluatorImpl::Gates::compile_only(std::stop_token stopping) {
+  stopping_ = std::move(stopping);
   if (auto go = compile_timed(); go && *go) (void)compile_checks(checked_code(CodeFor::kEmulator));
 }
 
@@ -621,6 +625,8 @@ Result<Evaluation> EvaluatorImpl::Gates::run() {
   if (!go) return std::unexpected(go.error());
   if (*go && !evaluation_.timed_before)
     e_.raise_alarm(evaluation_, request_, timed_.reference.key, to_first_);
+  if (*go && checked_ && evaluation_.verdict == Verdict::kOk && !evaluation_.outpaced)
+    checked_->passes();
   // Of a program of unknown origin only what has passed everything says how fast others must be.
   const bool timed = *go && evaluation_.verdict == Verdict::kOk && !evaluation_.screened &&
                      !evaluation_.outpaced && !evaluation_.timed_before;
@@ -638,8 +644,8 @@ Result<Evaluation> EvaluatorImpl::Gates::run() {
   return std::move(evaluation_);
 }
 
-void EvaluatorImpl::compile_ahead(const EvaluationRequest& request) {
-  Gates(*this, request, true).compile_only();
+void EvaluatorImpl::compile_ahead(const EvaluationRequest& request, std::stop_token stopping) {
+  Gates(*this, request, true).compile_only(std::move(stopping));
 }
 
 Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bool quick) {

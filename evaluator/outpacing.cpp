@@ -10,7 +10,7 @@ Outpacing::Check::Check(Outpacing& all, std::string task_key, double time_us)
   Programs& programs = all_.tasks_[task_key_];
   ++programs.here;
   const auto slower_than = [&](double us) { return us > 0 && time_us_ > kOutpaced * us; };
-  all_.ended_.wait(lock, [&] {
+  all_.ended_.wait_for(lock, kPatience, [&] {
     outpaced_ = slower_than(programs.best_us);
     return outpaced_ || programs.checked.empty() || !slower_than(*programs.checked.begin());
   });

@@ -2,6 +2,7 @@
 // being checked wait for what comes of it, and are not checked where that is right. Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -14,11 +15,13 @@ class Outpacing {
  public:
   /// Times the best so far: then checking a program further is not worth the processor.
   static constexpr double kOutpaced = 1.3;
+  static constexpr std::chrono::seconds kPatience{2};
 
   /// While one lives, a program of a task is being checked.
   class Check {
    public:
-    /// Waits while a program is being checked that is faster by kOutpaced [us].
+    /// Waits while a program is being checked that is faster by kOutpaced [us], at most kPatience.
+    /// `task_key`: of one search.
     Check(Outpacing& all, std::string task_key, double time_us);
     ~Check();
     Check(const Check&) = delete;

@@ -162,11 +162,15 @@ Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, T
   std::vector<std::unique_ptr<RunnerProcess>> useless;  // reaped outside the lock
   {
     std::unique_lock lock(mutex_);
-    const auto place = waiting_.emplace(turn, came_++).first;
+    const std::uint64_t place = came_++;
+    by_turn_.emplace(turn, place);
+    as_they_came_.insert(place);
     freed_.wait(lock, [&] {
-      return is_cancelled() || (place == waiting_.begin() && (!idle_.empty() || alive_ < size_));
+      return is_cancelled() || (next_in_line() == place && (!idle_.empty() || alive_ < size_));
     });
-    waiting_.erase(place);
+    by_turn_.erase({turn, place});
+    as_they_came_.erase(place);
+    ++given_;
     freed_.notify_all();  // the next one may find a process, too
     if (is_cancelled()) return {Outcome::Status::kCancelled, {}, "cancelled"};
     while (!idle_.empty() && !idle_.back()->is_quiet()) {

@@ -69,8 +69,8 @@ class RunnerProcess {
   protocol::Channel channel_;
 };
 
-/// Of those who wait for a process the one with the lowest turn gets it, of equal ones who came
-/// first.
+/// Of those who wait for a process every second time the one with the lowest turn gets it, of equal
+/// ones who came first; else who came first, so that nobody waits for ever.
 using Turn = double;
 constexpr Turn kUsualTurn = std::numeric_limits<double>::infinity();
 
@@ -93,6 +93,9 @@ class RunnerPool {
 
  private:
   /// `cancels`: how often the pool had been cancelled when the request came.
+  [[nodiscard]] std::uint64_t next_in_line() const {
+    return given_ % 2 == 0 ? by_turn_.begin()->second : *as_they_came_.begin();
+  }
   Outcome call_once(const nlohmann::json& request, double timeout_s, Turn turn, int cancels);
 
   const std::string mode_;
@@ -102,8 +105,9 @@ class RunnerPool {
   std::condition_variable freed_;
   std::vector<std::unique_ptr<RunnerProcess>> idle_;
   std::set<RunnerProcess*> busy_;
-  std::set<std::pair<Turn, std::uint64_t>> waiting_;  ///< by turn, then as they came
-  std::uint64_t came_ = 0;
+  std::set<std::pair<Turn, std::uint64_t>> by_turn_;  ///< who waits; of equal ones, as they came
+  std::set<std::uint64_t> as_they_came_;
+  std::uint64_t came_ = 0, given_ = 0;
   int alive_ = 0;  ///< idle, busy or being started
   bool cancelled_ = false;
   int cancels_ = 0;  ///< a request from before a cancel stays cancelled after resume()

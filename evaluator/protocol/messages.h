@@ -111,8 +111,8 @@ struct EmulateRequest {
   /// Chooses the blocks that are sampled for the model and, in a final stage, the places at which
   /// outputs are compared at the timed size. Whoever writes candidates must not know it.
   std::uint64_t places = 0;
-  /// What the model may spend on one block of the timed case (see runner::units_of); 0: as much as
-  /// it takes to judge a candidate.
+  /// What the model may spend on one block of each launch of the timed case, together (see
+  /// runner::units_of); 0: as much as it takes to judge a candidate.
   double most_units = 0;
   std::optional<Part> part;  ///< none: all of it
 };

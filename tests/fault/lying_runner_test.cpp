@@ -168,7 +168,7 @@ TEST(LyingRunner, AnAnswerToAnotherRequestUsesUpNoAttempt) {
   EXPECT_EQ(runner.count(), 3);
 }
 
-TEST(RunnerPool, TheLowestTurnGetsTheNextProcessAndOfEqualOnesTheFirstComer) {
+TEST(RunnerPool, TheLowestTurnAndTheFirstComerGetTheNextProcessInTurns) {
   const Starts runner("pause=2\nwhile true; do\n" + std::string(kTakeOne) +
                       "sleep $pause\npause=0.1\n" + kReply + "done");
   pool::RunnerPool pool("emulate", 1, runner.options());
@@ -185,7 +185,7 @@ TEST(RunnerPool, TheLowestTurnGetsTheNextProcessAndOfEqualOnesTheFirstComer) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   for (std::thread& one : callers) one.join();
-  EXPECT_EQ(ended, (std::vector<int>{0, 4, 2, 1, 3}));
+  EXPECT_EQ(ended, (std::vector<int>{0, 1, 4, 2, 3}));
 }
 
 TEST(LyingRunner, WrongShapesAreInfrastructureErrors) {

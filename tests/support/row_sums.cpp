@@ -44,7 +44,8 @@ Result<Evaluation> TextEvaluator::evaluate(const EvaluationRequest& request) {
     if (there && worth != 0) code += text;
   }
   Evaluation evaluation;
-  evaluation.verdict = Verdict::kOk;
+  const bool wrong = !wrong_with_.empty() && request.timed.candidate.source.contains(wrong_with_);
+  evaluation.verdict = wrong ? Verdict::kWrongResult : Verdict::kOk;
   evaluation.measurement.time_us = time_us;
   evaluation.measurement.speedup = 100 / time_us;
   if (tells_code_) evaluation.code_hash = content_hash(code);

@@ -19,8 +19,9 @@
 
 namespace hone {
 
-/// Every program passes. It takes `base_us_`, and more for each text of `worth_` that its source
-/// lacks. What is worth nothing does not change the machine code either, where `tells_code_`.
+/// Every program passes but those that hold `wrong_with_`. It takes `base_us_`, and more for each
+/// text of `worth_` that its source lacks. What is worth nothing does not change the machine code
+/// either, where `tells_code_`.
 class TextEvaluator final : public Evaluator {
  public:
   const DeviceInfo& info() const override { return info_; }
@@ -37,6 +38,7 @@ class TextEvaluator final : public Evaluator {
   double base_us_ = 1000;
   std::map<std::string, double> worth_;  ///< [us] by text
   bool tells_code_ = false;
+  std::string wrong_with_;  ///< empty: none
 
  private:
   std::mutex mutex_;

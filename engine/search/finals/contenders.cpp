@@ -14,12 +14,21 @@ int most_registers(const Evaluation& evaluation) {
 
 Contender contender_of(const CandidateRecord& candidate, const Evaluation& evaluation) {
   return {candidate, evaluation.measurement.time_us, evaluation.code_hash,
-          most_registers(evaluation)};
+          most_registers(evaluation), !evaluation.outpaced};
 }
 
 bool goes_before(const Contender& a, const Contender& b) {
   return std::tuple(a.time_us, a.candidate.recipe.size(), a.registers) <
          std::tuple(b.time_us, b.candidate.recipe.size(), b.registers);
+}
+
+void keep_a_checked_one(std::vector<Contender>& finalists, const std::vector<Contender>& ranked,
+                        std::size_t wanted) {
+  if (wanted < 2 || std::ranges::any_of(finalists, &Contender::checked)) return;
+  const auto checked = std::ranges::find_if(ranked, &Contender::checked);
+  if (checked == ranked.end()) return;
+  if (finalists.size() >= wanted) finalists.resize(wanted - 1);
+  finalists.push_back(*checked);
 }
 
 bool Contenders::add(Contender contender) {

@@ -18,6 +18,7 @@ struct Contender {
   double time_us = 0;     // of the quick stage
   std::string code_hash;  ///< Evaluation::code_hash
   int registers = 0;      ///< most_registers()
+  bool checked = true;    ///< false: Evaluation::outpaced
 };
 
 [[nodiscard]] Contender contender_of(const CandidateRecord& candidate,
@@ -25,6 +26,11 @@ struct Contender {
 
 /// The faster one; of equals the one with the shorter recipe, then with fewer registers.
 [[nodiscard]] bool goes_before(const Contender& a, const Contender& b);
+
+/// `finalists`: some of `ranked`, the best first. Where none of them is checked and there is room
+/// for two, the last one's place goes to the best that is: should all others be wrong, it is left.
+void keep_a_checked_one(std::vector<Contender>& finalists, const std::vector<Contender>& ranked,
+                        std::size_t wanted);
 
 class Contenders {
  public:

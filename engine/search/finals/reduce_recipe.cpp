@@ -53,6 +53,8 @@ class Reducer {
   bool step(Path& path, const std::vector<std::string>& shorter);
   /// Null: it failed, or was not tried.
   [[nodiscard]] const Evaluation* passed(const std::string& hash) const;
+  /// Tried, and found wrong.
+  [[nodiscard]] bool disproved(const std::string& hash) const;
 
   const ReductionStage& stage_;
   std::map<std::string, Trial> trials_;  ///< by program hash
@@ -144,6 +146,12 @@ const Evaluation* Reducer::passed(const std::string& hash) const {
   return ok ? &evaluation : nullptr;
 }
 
+bool Reducer::disproved(const std::string& hash) const {
+  const auto found = trials_.find(hash);
+  return found != trials_.end() && found->second.evaluation &&
+         found->second.evaluation->verdict != Verdict::kOk;
+}
+
 /// To the best of those without one step, if it costs nothing.
 bool Reducer::step(Path& path, const std::vector<std::string>& shorter) {
   std::optional<Contender> best;
@@ -172,6 +180,8 @@ std::vector<Contender> Reducer::run(std::vector<Contender> contenders) {
   std::vector<Path> paths;
   for (Contender& contender : contenders) {
     const Evaluation* evaluation = passed(contender.candidate.program_hash);
+    if (evaluation == nullptr && !contender.checked && disproved(contender.candidate.program_hash))
+      continue;
     if (evaluation != nullptr) contender = contender_of(contender.candidate, *evaluation);
     const double limit_us = contender.time_us * allowance();
     paths.push_back({std::move(contender), limit_us, evaluation == nullptr});
@@ -219,8 +229,10 @@ std::vector<CandidateRecord> reduce_recipes(const ReductionStage& stage,
       if (programs.insert(reduced.candidate.program_hash).second) left.add(std::move(reduced));
     next = end;
   }
+  std::vector<Contender> ranked = left.ranked();
+  keep_a_checked_one(ranked, contenders, enough);
   std::vector<CandidateRecord> finalists;
-  for (const Contender& contender : left.ranked()) finalists.push_back(contender.candidate);
+  for (const Contender& contender : ranked) finalists.push_back(contender.candidate);
   return finalists;
 }
 

@@ -25,7 +25,8 @@ constexpr double kLiftCheck_s = 5;
 class Preparing {
  public:
   Preparing(SearchRun& run, Space& space, CompilingAhead* ahead, double limit_s)
-      : watch_(run.rewriting, run.options.stop, limit_s),
+      : ahead_(ahead),
+        watch_(run.rewriting, run.options.stop, limit_s),
         thread_([&space, ahead](const std::stop_token& ended) {
           const FirstRecipes first = first_recipes(space);
           for (std::size_t i = 0; i < first.with_start && !ended.stop_requested(); ++i) {
@@ -34,9 +35,13 @@ class Preparing {
           }
         }) {}
   /// It ends soon.
-  void give_up() { watch_.fire(); }
+  void give_up() {
+    if (ahead_ != nullptr) ahead_->begin_nothing_more();
+    watch_.fire();
+  }
 
  private:
+  CompilingAhead* const ahead_;
   RewritingWatch watch_;
   std::jthread thread_;
 };
@@ -119,7 +124,7 @@ Result<void> Admission::evaluate_reference() {
     if (!answer || answer->verdict != Verdict::kOk) meanwhile.give_up();
     return answer;
   }();
-  if (ahead_) ahead_->begin_nothing_more();
+  if (ahead_) ahead_->begin_nothing_more();  // the search compiles in its own order
   if (!admitted)
     return std::unexpected(
         with_place(is_over() ? not_in_time(admitted.error()) : admitted.error(), task_));

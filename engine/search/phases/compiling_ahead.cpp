@@ -12,15 +12,17 @@ constexpr unsigned kMostThreads = 16;
 
 }  // namespace
 
-CompilingAhead::CompilingAhead(const RequestBuilder& builder,
-                               std::function<void(const EvaluationRequest&)> compile)
+CompilingAhead::CompilingAhead(const RequestBuilder& builder, Compile compile)
     : builder_(builder), compile_(std::move(compile)) {
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
   for (unsigned i = 0; i < threads; ++i)
     threads_.emplace_back([this](const std::stop_token& stopping) { run(stopping); });
 }
 
-CompilingAhead::~CompilingAhead() { begin_nothing_more(); }
+CompilingAhead::~CompilingAhead() {
+  begin_nothing_more();
+  ending_.request_stop();
+}
 
 void CompilingAhead::add(Program program, Recipe recipe) {
   {
@@ -47,7 +49,7 @@ void CompilingAhead::run(const std::stop_token& stopping) {
     try {
       // The seed fills buffers: no text depends on it.
       const auto request = builder_.for_rewritten(item.program, item.recipe, 0);
-      if (request) compile_(*request);
+      if (request) compile_(*request, ending_.get_token());
     } catch (const std::exception&) {
       // The search meets the same, or has memory again.
     }

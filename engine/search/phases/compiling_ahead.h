@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -16,11 +17,11 @@ namespace hone::search {
 
 class CompilingAhead {
  public:
+  using Compile = std::function<void(const EvaluationRequest&, const std::stop_token&)>;
   /// `builder`, and what `compile` needs, must outlive it. `compile` may be called from several
-  /// threads.
-  CompilingAhead(const RequestBuilder& builder,
-                 std::function<void(const EvaluationRequest&)> compile);
-  /// Waits for what has begun.
+  /// threads, and is told to stop only by the end of this.
+  CompilingAhead(const RequestBuilder& builder, Compile compile);
+  /// Waits for the programs that are being compiled.
   ~CompilingAhead();
   /// `program`: what the recipe yields at the timed sizes. Those that came first begin first.
   void add(Program program, Recipe recipe);
@@ -35,7 +36,8 @@ class CompilingAhead {
   void run(const std::stop_token& stopping);
 
   const RequestBuilder& builder_;
-  const std::function<void(const EvaluationRequest&)> compile_;
+  const Compile compile_;
+  std::stop_source ending_;
   std::mutex mutex_;  ///< of what follows
   std::condition_variable_any ready_;
   std::deque<Item> items_;

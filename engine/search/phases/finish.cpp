@@ -32,8 +32,12 @@ std::vector<Contender> Finish::contenders() {
 }
 
 std::vector<CandidateRecord> Finish::finalists() {
-  const std::vector<Contender> fastest = contenders();
+  std::vector<Contender> fastest = contenders();
   if (!run_.interrupted()) return reduced(fastest);
+  const int wanted = run_.clock.plan.affordable_finalists(run_.options.settings.finalists);
+  const std::vector<Contender> all = fastest;
+  if (std::cmp_greater(fastest.size(), wanted)) fastest.resize(static_cast<std::size_t>(wanted));
+  keep_a_checked_one(fastest, all, static_cast<std::size_t>(wanted));
   std::vector<CandidateRecord> as_they_are;
   for (const Contender& contender : fastest) as_they_are.push_back(contender.candidate);
   return as_they_are;

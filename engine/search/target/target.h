@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ struct Target {
   std::function<std::vector<GpuUse>()> gpus = {};
   /// Of a service. Empty: this process evaluates.
   std::function<std::vector<TargetWorker>()> workers = {};
-  /// Compiles a request's programs before it is submitted; blocks. Empty: that would save no time.
-  std::function<void(const EvaluationRequest&)> compile_ahead = {};
+  /// Compiles a request's programs before it is submitted; blocks (Evaluator::compile_ahead).
+  /// Empty: nothing is compiled before it is submitted, as on an emulated device and in a service.
+  std::function<void(const EvaluationRequest&, const std::stop_token&)> compile_ahead = {};
   /// Says that a worker's word was not believed; there where `workers` is.
   std::function<void(const std::string& worker, const std::string& why)> report_disagreement = {};
 };

@@ -90,8 +90,9 @@ Target LocalTarget::target() {
   Target target{device_, evaluator_.info(), window_, queue_, final_stages_};
   if (!device_.modelled()) {
     target.gpus = [this] { return evaluator_.gpus(); };
-    target.compile_ahead = [this](const EvaluationRequest& request) {
-      evaluator_.compile_ahead(request);
+    target.compile_ahead = [this](const EvaluationRequest& request,
+                                  const std::stop_token& stopping) {
+      evaluator_.compile_ahead(request, stopping);
     };
   }
   return target;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -194,8 +195,12 @@ TEST_F(OnAFakeGpu, WhatIsMeasuredButNotCheckedByTheEndOfASearchHasATime) {
   const auto measured = [] { return evaluator_->gpus().at(0).measured; };
   const auto before = measured();
   Result<Evaluation> e = fail(ErrorCode::kInfrastructure, "not there");
-  std::thread evaluating([&] { e = evaluator_->evaluate(r); });
-  while (measured() == before) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::atomic<bool> ended = false;
+  std::thread evaluating([&] {
+    e = evaluator_->evaluate(r);
+    ended = true;
+  });
+  while (measured() == before && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   evaluator_->cancel();
   evaluating.join();
@@ -220,12 +225,12 @@ TEST_F(OnAFakeGpu, WhatWasCompiledAheadIsNotCompiledAgain) {
   for (int k = 0; k < 1500; ++k) sum += "  t = t * " + std::to_string(k) + ".5f + s;\n";
   r = with_loop(r, sum + "  s = t;");
   const auto begin = std::chrono::steady_clock::now();
-  evaluator_->compile_ahead(r);
+  evaluator_->compile_ahead(r, {});
   const std::chrono::duration<double> ahead = std::chrono::steady_clock::now() - begin;
   EXPECT_GT(ahead.count(), 0.05);
   const auto e = evaluate(r);
   EXPECT_EQ(e.verdict, Verdict::kOk) << e.detail;
-  EXPECT_LT(e.gates.compile, 0.3 * ahead.count());
+  EXPECT_LT(e.gates.compile, 0.5 * ahead.count());
 }
 
 // It is measured before it is checked.

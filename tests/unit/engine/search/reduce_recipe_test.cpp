@@ -171,6 +171,30 @@ TEST_F(ReduceRecipe, EvaluationsAreBoundedAndTheBestContenderIsFirst) {
   EXPECT_GT(without_bound, 5U);
 }
 
+// What was measured by the end of a search, but not checked, may be wrong.
+TEST_F(ReduceRecipe, OneOfTheFinalistsIsCheckedAndWhatTurnsOutWrongIsNone) {
+  const auto unchecked = [&](std::initializer_list<const char*> names, double time_us) {
+    Contender c = contender(recipe_of(names), time_us);
+    c.checked = false;
+    return c;
+  };
+  const std::vector<Contender> contenders = {
+      unchecked({"unroll"}, 10), unchecked({"launch-bounds"}, 11),
+      contender(recipe_of({"restrict-const"}), 900), contender(recipe_of({"bake-sizes"}), 901)};
+  const auto left = reduced(contenders, 2);
+  ASSERT_EQ(left.size(), 2U);
+  EXPECT_EQ(names(left[0]), "unroll");
+  EXPECT_EQ(names(left[1]), "restrict-const");
+  EXPECT_EQ(names(reduced(contenders, 1).at(0)), "unroll") << "there is room for one";
+  EXPECT_EQ(reduced(contenders, 3).size(), 3U);
+
+  evaluator_.wrong_with_ = "#pragma unroll";
+  const auto right = reduced(
+      {unchecked({"unroll", "restrict-const"}, 10), contender(recipe_of({"bake-sizes"}), 900)}, 1);
+  ASSERT_EQ(right.size(), 1U);
+  EXPECT_EQ(names(right[0]), "bake-sizes");
+}
+
 TEST(EvaluationsToReduce, AQuarterOfTheBudgetButOneForEachStep) {
   std::vector<Contender> contenders(3);
   for (Contender& contender : contenders) contender.candidate.recipe.resize(4);
