@@ -19,6 +19,7 @@ inline constexpr double kLastBits = 0x1p-22, kOffByChance = 1e-6;  // relative
 /// at each place, of the element or of what those are on average that are not zero. Sixteen bits
 /// are off by ten times as much.
 inline constexpr double kOtherFormula = 0x1p-20, kOtherFormulaMost = 0x1p-17;
+inline constexpr double kMostFilled = 8;  ///< that average, over the one of all elements
 inline constexpr std::int64_t kManyElements = 256,
                               kOneOfRounded = 16;  // that errors are spread over
 
@@ -43,7 +44,8 @@ enum class Answer { kReference, kCandidate, kTruth, kRounded };
 }
 [[nodiscard]] inline Tolerance each_place(const Comparison& at_all, NonFinite non_finite) {
   const auto all = static_cast<double>(at_all.elements);
-  const double filled = std::sqrt(all / std::max(1.0, all - static_cast<double>(at_all.zeros)));
+  const double filled = std::min(
+      kMostFilled, std::sqrt(all / std::max(1.0, all - static_cast<double>(at_all.zeros))));
   return {kOtherFormulaMost, kOtherFormulaMost * at_all.rms * (filled - 1), non_finite};
 }
 

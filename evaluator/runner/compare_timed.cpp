@@ -198,6 +198,7 @@ class Comparing {
   bool judge(const Output& output, PartialRun& candidate, const std::string& of_which);
   /// The candidate in another order of warps.
   bool again(const std::vector<Output>& outputs);
+  bool again_in(std::uint64_t schedule, const std::vector<Output>& outputs);
   /// The candidate called once more, with other contents, where it wrote a variable.
   bool called_again();
   /// These elements of the reference in another form; null: they could not be made.
@@ -498,13 +499,20 @@ bool Comparing::compare(Output& output) {
 }
 
 bool Comparing::again(const std::vector<Output>& outputs) {
+  const std::uint64_t schedule = question_.places | 1;
+  return again_in(schedule, outputs) &&
+         (!emulator::has_stores_seen_in_parts(modules_.candidate) ||
+          again_in(schedule + 1, outputs));  // whose parts come the other way round
+}
+
+bool Comparing::again_in(std::uint64_t schedule, const std::vector<Output>& outputs) {
   const bool whole = candidate_->is_whole();
   const bool exchanges = !question_.by_rules && emulator::has_ordered_accesses(modules_.candidate);
   const double most = exchanges && result_.elements > 0 ? std::min(kAgainInFull, effort_.whole)
                                                         : std::min(kAgain.whole, effort_.whole);
   if (whole && question_.candidate_units > most) return true;
   auto other = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, kAgain.most,
-                                inputs_, question_.places | 1);
+                                inputs_, schedule);
   if (!other) return true;
   if (whole && !(*other)->run_whole(static_cast<std::uint64_t>(3 * most))) {
     if ((*other)->verdict() == Verdict::kOk) return true;

@@ -119,17 +119,25 @@ bool is_plain_f32(const Contraction& c, const Operand& operand) {
 /// Packed operands have to be in what any device has to spare.
 constexpr std::int64_t kMostPacked = std::int64_t{1} << 28;  // [elements]
 
-/// What packing takes [elements]; empty: too much, or the operand reads the output.
+/// What packing takes [elements]; empty: the operand reads the output.
 std::optional<std::int64_t> packed_elements(const Contraction& c, const Operand& operand) {
   if (reads(operand.value, c) || reads(operand.mask, c)) return std::nullopt;
-  const std::int64_t elements = packing_of(c, operand).elements();
-  return elements <= kMostPacked ? std::optional(elements) : std::nullopt;
+  return packing_of(c, operand).elements();
+}
+
+/// Whether the terms of a sum depend on its place, as below a diagonal: other pipes leave out those
+/// that are zero.
+bool has_bounded_terms(const Contraction& c) {
+  return std::ranges::any_of(c.bounds, [](const Bound& bound) {
+    return bound.k != 0 && (bound.row != 0 || bound.column != 0);
+  });
 }
 
 /// One operand in patches, and the other one whatever it is; empty: not so.
 std::optional<BulkF32> with_patches(const Contraction& c) {
   if (!c.patches || c.patches->buffer == c.nest->buffer) return std::nullopt;
   const Operand& other = c.patches_of_a ? c.b : c.a;
+  if ((c.patches_of_a ? c.a : c.b).type != ScalarType::kF32) return std::nullopt;
   const auto tiling = tiling_of(*c.patches, 64);
   if (!tiling || reads(other.value, c) || reads(other.mask, c)) return std::nullopt;
   const std::int64_t packed = (c.patches_of_a ? c.n_size : c.m_size) * tiling->k_size();
@@ -150,6 +158,7 @@ std::optional<BulkF32> without_patches(const Contraction& c, const Operand& a, c
     if (!elements) return std::nullopt;
     way.packed += *elements;
   }
+  if (way.packed > kMostPacked) return std::nullopt;
   return way;
 }
 
@@ -165,6 +174,7 @@ std::optional<BulkF32> bulk_f32_of(const Contraction& c) {
     return of_columns(c) ? turned : straight;
   }();
   if (best && best->packed == 0) return best;
+  if (has_bounded_terms(c)) return std::nullopt;
   const auto patches = with_patches(c);
   return patches && (!best || patches->packed < best->packed) ? patches : best;
 }

@@ -22,7 +22,7 @@ BulkBuilder::BulkBuilder(const Contraction& given, const Schedule& s, const Goal
       s_(s),
       goal_(goal),
       nodes_(*given.nodes),
-      tile_k_(tile::line_of(given.a.type)),
+      tile_k_(tile::line_of(c_.a.type)),
       prefix_(prefix) {
   if (uses_patches(given, s.pipe)) {
     tiling_ = *tiling_of(*given.patches, s.bm);

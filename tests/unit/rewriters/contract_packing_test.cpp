@@ -119,15 +119,19 @@ TEST(ContractPacking, OfAllKindsOfProducts) {
 
     Product mixed({.m = 68, .n = 72, .k = 64, .b_type = ScalarType::kF16}, {}, {}, level.math);
     EXPECT_EQ(packed_of(mixed.check(*kContract, packed_at(level), level.tolerance)), "a");
+    for (const ScalarType narrow : {ScalarType::kF16, ScalarType::kBf16}) {
+      Product other({.m = 68, .n = 72, .k = 64, .type = narrow, .b_type = ScalarType::kF32}, {}, {},
+                    level.math);
+      EXPECT_NE(packed_of(other.check(*kContract, packed_at(level), level.tolerance)), "");
+    }
 
     const auto below_diagonal = [](Product& p, Ref term) {
       return p.nodes.select(
           p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.k))), term,
           p.nodes.number(0, ScalarType::kF32));
     };
-    EXPECT_EQ(packed_of(Product({.m = 72, .n = 64, .k = 68}, below_diagonal, {}, level.math)
-                            .check(*kContract, packed_at(level), level.tolerance)),
-              "b");
+    Product half({.m = 72, .n = 64, .k = 68}, below_diagonal, {}, level.math);
+    EXPECT_FALSE(contract::analyse(half.goal())->bulk_f32) << "others leave out what is zero";
 
     const auto scaled = [](Product& p, Ref term) {
       return p.nodes.op(
@@ -186,8 +190,10 @@ TEST(ContractPacking, NoMoreThanADeviceHasToSpare) {
                             MathLevel::kTf32, false);
     return contract::analyse(convolution.goal())->bulk_f32;
   };
+  constexpr std::int64_t kMost = std::int64_t{1} << 23;  // 32 of k each
   EXPECT_TRUE(way(1001));
-  EXPECT_FALSE(way((std::int64_t{1} << 23) + 1)) << "32 of k each";
+  EXPECT_TRUE(way(kMost - 17));
+  EXPECT_FALSE(way(kMost + 1));
 }
 
 }  // namespace
