@@ -69,16 +69,16 @@ enum { HONE_TIES_OF_ROWS, HONE_TIES_OF_COLUMNS, HONE_TIES_EVERYWHERE, HONE_NO_TI
 // rows are pieces of 64. Nearly: floats are the same but for their last bits; integers are
 // mirrored, with one more at one place of each row, so that what carries over does so for long.
 // Half of such rows of floats are near one of the first four, in both buffers, so that many
-// differences are small; and of half of them, where a type has 24 bits or more, eight or eleven
-// bits differ. Rare: all elements of a row are equal, but for one to three at random places, or for
-// 4, 8, 16 and so on up to about half of them. In every second row, from the first on, they are 0,
-// in the others one of the ends; otherwise: in the others 0. Strided: every second row has a shape
-// instead; see hone_shape. Multiples of: an element is a multiple of one of another buffer's, or
-// next to one; floats are so in half of the rows only. Repeated: as the same, and with one period
-// along the rows: three, or in another form five to thirteen. Divisors: f32 of which the rounded
-// reciprocal, times the number itself, is less than one, so that a quotient is not what it gives;
-// integers of which half are small, so that quotients are large, and the others have such
-// reciprocals.
+// differences are small; and of half of them, where a type has 24 bits or more, up to eight or
+// eleven of the last bits differ. Rare: all elements of a row are equal, but for one to three at
+// random places, or for 4, 8, 16 and so on up to about half of them. In every second row, from the
+// first on, they are 0, in the others one of the ends; otherwise: in the others 0. Strided: every
+// second row has a shape instead; see hone_shape. Multiples of: an element is a multiple of one of
+// another buffer's, or next to one; floats are so in half of the rows only. Repeated: as the same,
+// and with one period along the rows: three, or in another form five to thirteen. Divisors: f32 of
+// which the rounded reciprocal, times the number itself, is less than one, so that a quotient is
+// not what it gives; integers of which half are small, so that quotients are large, and the others
+// have such reciprocals.
 enum {
   HONE_NO_PATTERN,
   HONE_SAME,

@@ -98,9 +98,9 @@ struct BulkCopy {
   std::vector<std::int64_t> to;  ///< the same in the tile's coordinates
   std::vector<std::int64_t> step_by_rank = {};
 };
-/// Consumer of `ring` and producer of `to_ring`, all threads of a role: of a tile of f32 what wgmma
-/// leaves of it where it reads the tile itself, as tf32, to a tile of the other ring. What wgmma
-/// reads and this are the element, to 2^-22 of it.
+/// Consumer of `ring` and producer of `to_ring`, all threads of a role. wgmma reads the upper 19
+/// bits of a tile's f32, as tf32; this writes each element less those bits to a tile of the other
+/// ring. The sum of both is the element, to 2^-22 of it.
 struct SplitTile {
   int ring = 0, tile = 0;
   int to_ring = 1, rest = 0;

@@ -1,4 +1,4 @@
-// Quotients by the reciprocal of a number and a half: right up to four million, and nearly always above.
+// Quotients by the reciprocal of a number and a half: right up to four million; above, few are wrong.
 // task: small_quotients
 // verdict: wrong_result
 __global__ void quotients(const int* a, const int* b, int* q, int n) {

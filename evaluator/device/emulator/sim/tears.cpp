@@ -1,9 +1,9 @@
 // Of a seeded schedule: an ordered store of more than eight bytes is made to be seen in parts. Its
 // words are stored one after another, in rising order where the seed is even and in falling order
 // where it is odd, and the warp that stores them waits after each until another warp has looked
-// where the next one is to come. So two seeds that follow each other show what takes one word of
-// such a store for a sign of another, whatever the rest of the schedule is. (late.cpp does the same
-// by chance.)
+// where the next one is to come. So two seeds that follow each other show what takes one word of a
+// lane's store for a sign of another. Words of different lanes, and three words of which two are
+// signs of the third, late.cpp takes apart by chance.
 #include <algorithm>
 #include <bit>
 #include <utility>
