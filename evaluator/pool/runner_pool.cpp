@@ -198,6 +198,7 @@ Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, T
     runner = std::move(*started);
     if (is_cancelled()) {
       --alive_;
+      freed_.notify_all();
       return {Outcome::Status::kCancelled, {}, "cancelled"};
     }
     busy_.insert(runner.get());

@@ -115,7 +115,7 @@ TEST_F(ModelKilled, AnotherGoesOnWithItsProgramsAndWhatIsLeftOfTheBudget) {
 
   answers_ = true;
   auto second = coordinator();
-  const auto statuses = ended({job}, redis_, 120);
+  const auto statuses = ended({job}, redis_, 240);
   ASSERT_EQ(statuses.size(), 1U) << second->log();
   const auto& status = statuses.at(job);
   EXPECT_EQ(status.state, queue::JobState::kDone) << status.error;
