@@ -92,10 +92,11 @@ class RunnerPool {
   [[nodiscard]] std::vector<pid_t> pids() const;  ///< of the running processes
 
  private:
-  /// `cancels`: how often the pool had been cancelled when the request came.
+  /// Of those who wait; somebody does.
   [[nodiscard]] std::uint64_t next_in_line() const {
     return given_ % 2 == 0 ? by_turn_.begin()->second : *as_they_came_.begin();
   }
+  /// `cancels`: how often the pool had been cancelled when the request came.
   Outcome call_once(const nlohmann::json& request, double timeout_s, Turn turn, int cancels);
 
   const std::string mode_;
