@@ -44,7 +44,13 @@ def arch_of(device: torch.device) -> str:
     return f"sm_{major}{minor}"
 
 
+#: What Triton's launchers ask, too; torch.cuda.current_stream makes an object first.
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+
+
 def _stream_of(device: torch.device) -> int:
+    if _raw_stream is not None and device.index is not None:
+        return int(_raw_stream(device.index))
     return torch.cuda.current_stream(device).cuda_stream
 
 

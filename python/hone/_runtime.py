@@ -134,9 +134,14 @@ class GraphRunner:
         nodes = {n.name: n for n in program.graph.nodes}
         place = {name: i for i, name in enumerate(nodes)}
         self._output = next(n for n in nodes.values() if n.op == "output")
+        #: The graph's result, where it is one value and not in a structure.
+        self._one_result: Optional[str] = None
+        returned: Any = self._output.args[0]
+        if len(returned) == 1 and isinstance(returned[0], torch.fx.Node) and self._out_spec.is_leaf():
+            self._one_result = returned[0].name
         self._placeholders = {n.name for n in nodes.values() if n.op == "placeholder"}
         attributes = tuple(n for n in nodes.values() if n.op == "get_attr")
-        self._steps = [_Step(None, None, attributes)]
+        self._steps = [_Step(None, None, attributes)] if attributes else []
         for step in imported.steps:
             if isinstance(step, str):
                 self._steps.append(_Step(None, None, self._with_items([nodes[step]])))
@@ -286,6 +291,8 @@ class GraphRunner:
                 values.update(self._run_step(step, values))
             for name in step.dead:
                 values.pop(name, None)
+        if self._one_result is not None:
+            return values[self._one_result]
         results = torch.fx.node.map_arg(self._output.args[0], lambda n: values[n.name])
         return pytree.tree_unflatten(list(results), self._out_spec)
 
@@ -428,7 +435,7 @@ class Guard:
         self, module: torch.nn.Module, program: ExportedProgram, leaves: Sequence[Any], spec: Any
     ) -> None:
         signature = program.graph_signature
-        self.spec = spec
+        self.spec = _one_of(spec)
         self._leaves = [tensor_facts(x) for x in leaves]
         self._names = [
             s.target
@@ -454,7 +461,7 @@ class Guard:
     def __setstate__(self, state: Dict[str, Any]) -> None:
         vars(self).update(state, _memory=_HoneMemory())
         if isinstance(self.spec, str):
-            self.spec = pytree.treespec_loads(self.spec)
+            self.spec = _one_of(pytree.treespec_loads(self.spec))
 
     def constants_changed(self, module: torch.nn.Module) -> bool:
         """Whether the module's tensors that are no parameters are others, or were written."""
@@ -484,7 +491,7 @@ class Guard:
 
     def why_eager(self, module: torch.nn.Module, leaves: Sequence[Any], spec: Any) -> Optional[str]:
         """None: the call may be replaced. Else why not, in a few words."""
-        if spec != self.spec or len(leaves) != len(self._leaves):
+        if (spec is not self.spec and spec != self.spec) or len(leaves) != len(self._leaves):
             return "the arguments have another structure"
         for i, (value, facts) in enumerate(zip(leaves, self._leaves)):
             if _differs(tensor_facts(value), facts):
@@ -545,10 +552,29 @@ def _identity(module: torch.nn.Module, name: str) -> Any:
     return (id(found), found._version) if isinstance(found, torch.Tensor) else None
 
 
+#: The structure of calls with as many tensors and nothing else.
+_plain: Dict[int, Any] = {}
+
+
+def _plain_spec(count: int) -> Any:
+    if count not in _plain:
+        _plain[count] = pytree.tree_flatten(((0,) * count, {}))[1]
+    return _plain[count]
+
+
+def _one_of(spec: Any) -> Any:
+    """The same structure as the object that flatten_call() gives, so that both are told to be equal
+    at once."""
+    plain = _plain_spec(spec.num_leaves)
+    return plain if spec == plain else spec
+
+
 def flatten_call(
     program_kwargs: Sequence[str], args: Tuple[Any, ...], kwargs: Dict[str, Any]
 ) -> Tuple[List[Any], Any]:
     """The leaves of a call's arguments in the order of the exported graph, and their structure."""
+    if not kwargs and all(type(x) is torch.Tensor for x in args):
+        return list(args), _plain_spec(len(args))
     ordered = {name: kwargs[name] for name in program_kwargs if name in kwargs}
     ordered.update(kwargs)
     return pytree.tree_flatten((args, ordered))

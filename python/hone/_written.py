@@ -48,6 +48,21 @@ def _hone_of(value):
     return (type(value).__name__, repr(value))
 
 
+def _hone_like(value):
+    """What of an argument a call depends on, cheaply."""
+    if type(value) is torch.Tensor:
+        return (value.shape, value.dtype, value.device.type)
+    return _hone_of(value)
+
+
+def _hone_plain(args):
+    """Are these tensors alone, which need no taking apart?"""
+    for value in args:
+        if type(value) is not torch.Tensor:
+            return False
+    return True
+
+
 def _hone_facts(module, leaves, spec):
     """A hash of what a call must have in common with an example."""
     state = [
@@ -70,6 +85,16 @@ def _hone_facts(module, leaves, spec):
 
 def _hone_capability(device):
     return torch.cuda.get_device_capability(device) if device.type == "cuda" else None
+
+
+# What Triton's launchers ask, too; torch.cuda.current_stream makes an object first.
+_hone_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+
+
+def _hone_stream(device):
+    if _hone_raw_stream is not None and device.index is not None:
+        return _hone_raw_stream(device.index)
+    return torch.cuda.current_stream(device).cuda_stream
 
 
 def _hone_shared(tensors):
@@ -277,13 +302,16 @@ def class_text(name: str, base: str, variants: Sequence[Variant]) -> str:
         f"    # each compute capability.\n"
         f"    _hone_calls = {{\n{calls}    }}\n\n"
         f"    def forward(self, *args, **kwargs):\n"
-        f"        ordered = {{n: kwargs[n] for n in {keywords!r} if n in kwargs}}\n"
-        f"        ordered.update(kwargs)\n"
-        f"        leaves, spec = _hone_pytree.tree_flatten((args, ordered))\n"
+        f"        if kwargs or not _hone_plain(args):\n"
+        f"            ordered = {{n: kwargs[n] for n in {keywords!r} if n in kwargs}}\n"
+        f"            ordered.update(kwargs)\n"
+        f"            leaves, spec = _hone_pytree.tree_flatten((args, ordered))\n"
+        f"        else:\n"
+        f"            leaves, spec = args, None\n"
         f"        watch, known = _HONE_MEMORY.of(self)\n"
         f"        tensors = [*watch.tensors, *(x for x in leaves if isinstance(x, torch.Tensor))]\n"
-        f"        gpus = {{d for d in watch.devices if d.type == 'cuda'}}\n"
-        f"        gpus.update(x.device for x in leaves if isinstance(x, torch.Tensor) and x.is_cuda)\n"
+        f"        gpus = {{x.device for x in leaves if isinstance(x, torch.Tensor) and x.is_cuda}}\n"
+        f"        gpus.update(d for d in watch.devices if d.type == 'cuda')\n"
         f"        device = next(iter(gpus), torch.device('cpu'))\n"
         f"        method, writes, plans = None, False, None\n"
         f"        if not (\n"
@@ -292,10 +320,12 @@ def class_text(name: str, base: str, variants: Sequence[Variant]) -> str:
         f"            or torch.is_autocast_enabled('cpu')\n"
         f"            or (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))\n"
         f"        ):\n"
-        f"            like = (spec, *map(_hone_of, leaves))\n"
+        f"            like = (spec, *map(_hone_like, leaves))\n"
         f"            if len(known) > 1000:\n"
         f"                known.clear()\n"
         f"            if like not in known:\n"
+        f"                if spec is None:\n"
+        f"                    spec = _hone_pytree.tree_flatten((args, {{}}))[1]\n"
         f"                known[like] = _hone_facts(self, leaves, spec)\n"
         f"            method, writes, plans = self._hone_calls.get(known[like], (None, False, {{}}))\n"
         f"            plans = plans.get(_hone_capability(device))\n"
@@ -304,8 +334,9 @@ def class_text(name: str, base: str, variants: Sequence[Variant]) -> str:
         f"        call = getattr(self, method)\n"
         f"        if device.type != 'cuda':\n"
         f"            return call(leaves, watch.state, device, 0, plans)\n"
+        f"        if device.index == torch.cuda.current_device():\n"
+        f"            return call(leaves, watch.state, device, _hone_stream(device), plans)\n"
         f"        with torch.cuda.device(device):\n"
-        f"            stream = torch.cuda.current_stream(device).cuda_stream\n"
-        f"            return call(leaves, watch.state, device, stream, plans)\n"
+        f"            return call(leaves, watch.state, device, _hone_stream(device), plans)\n"
         f"{bodies}"
     )

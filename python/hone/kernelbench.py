@@ -229,6 +229,9 @@ def times_of(functions: Sequence[Function], seconds: float = 2.0) -> List[float]
     """Medians [ms] on the GPU, taken in turns, each with a cold L2 cache."""
     flushed = torch.empty(FLUSHED, dtype=torch.uint8, device="cuda")
     times: List[List[float]] = [[] for _ in functions]
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    for event in (begin, end):
+        event.record()  # is made here, and not between a function's call and its end
     with torch.no_grad():
         for function in functions:
             function()
@@ -237,7 +240,6 @@ def times_of(functions: Sequence[Function], seconds: float = 2.0) -> List[float]
         while len(times[0]) < 5 or (len(times[0]) < 100 and time.monotonic() - begun < seconds):
             for function, taken in zip(functions, times):
                 flushed.zero_()
-                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                 begin.record()
                 function()
                 end.record()
