@@ -542,8 +542,10 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   // Jobs whose kernels take longer than others' are not to stand behind them.
   const double modelled =
       reference_s > 0 ? evaluation_.modelled_us * 1e-6 / reference_s : evaluation_.modelled_us;
-  const auto measured = e_.gpu_->measure(measure, {.modelled = modelled, .order = request_.order},
-                                         deadline_s, &evaluation_.gates, wanted);
+  const auto measured = e_.gpu_->measure(
+      measure,
+      {.modelled = modelled, .run_s = evaluation_.modelled_us * 1e-6, .order = request_.order},
+      deadline_s, &evaluation_.gates, wanted);
   if (!measured) return std::unexpected(measured.error());
   if (measured->given_up) {
     evaluation_.screened = true;

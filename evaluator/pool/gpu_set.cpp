@@ -166,24 +166,24 @@ class GpuSet::Turn {
   std::size_t gpu_;
 };
 
-const GpuSet::Waiting& GpuSet::next_in_line() const {
-  if (turns_ % 2 == 1) return *line_.begin();
-  return *std::ranges::min_element(line_, {}, [](const Waiting& one) {
-    return std::pair(std::get<double>(one), std::pair(std::get<0>(one), std::get<1>(one)));
-  });
-}
-
 Result<GpuSet::Turn> GpuSet::take(const Priority& priority) {
   std::unique_lock lock(mutex_);
-  const auto mine = line_.emplace(priority.order, next_++, priority.modelled).first;
-  moved_.wait(lock, [&] {
-    return cancelled_ || left() == 0 || (next_in_line() == *mine && !free_.empty());
-  });
-  line_.erase(mine);
+  const auto mine = line_.join(priority, GpuLine::Clock::now());
+  const auto ends = [&] {
+    return cancelled_ || left() == 0 ||
+           (!free_.empty() && line_.next(GpuLine::Clock::now()) == mine);
+  };
+  moved_.wait_until(lock, line_.ready(mine), ends);
+  // Whoever is let past moves the line when it leaves, and whose time comes asks again by itself.
+  moved_.wait(lock, ends);
+  const bool turn_came = !cancelled_ && left() > 0;
+  if (turn_came)
+    line_.take(mine);
+  else
+    line_.leave(mine);
   moved_.notify_all();
   if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
   if (left() == 0) return fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed());
-  ++turns_;
   Turn turn(*this, free_.front());
   free_.pop_front();
   lock.unlock();

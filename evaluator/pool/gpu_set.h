@@ -14,13 +14,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "evaluator/pool/gpu_client.h"
+#include "evaluator/pool/gpu_line.h"
 
 namespace hone {
 
@@ -51,18 +50,12 @@ class GpuSet {
     double to_first = 1;    ///< times a time of the reply: on the first GPU
     bool given_up = false;  ///< it was no longer wanted; the reply says nothing
   };
-  /// In turns: what the time model expects to be fastest, beside its reference, of which those go
-  /// first whom nobody modelled; and whoever was asked for first.
-  struct Priority {
-    double modelled = 0;      ///< times what the reference takes; 0: not known
-    std::uint64_t order = 0;  ///< of EvaluationRequest; the lowest first
-  };
+  using Priority = GpuLine::Priority;
   /// Asked when a request has a GPU: is it still to be measured? Empty: it is.
   using StillWanted = std::function<bool()>;
-  /// Waits for a GPU: of those who wait who is first by `priority`, and of one priority who came
-  /// first. Fills in what the reference takes on the GPU that measures. `request.best_time_us` and,
-  /// of the quick stage, the reply's times are the first GPU's. As GpuClient::measure() otherwise.
-  /// Errors: kInfrastructure, also when no GPU is left.
+  /// Waits for a GPU (GpuLine). Fills in what the reference takes on the GPU that measures.
+  /// `request.best_time_us` and, of the quick stage, the reply's times are the first GPU's. As
+  /// GpuClient::measure() otherwise. Errors: kInfrastructure, also when no GPU is left.
   [[nodiscard]] Result<Measured> measure(const protocol::MeasureRequest& request,
                                          const Priority& priority, double deadline_s,
                                          GateSeconds* gates, const StillWanted& wanted = {});
@@ -106,8 +99,6 @@ class GpuSet {
   void lose(std::size_t gpu, const std::string& why);
   [[nodiscard]] bool is_cancelled();
   // With mutex_ held:
-  using Waiting = std::tuple<std::uint64_t, std::uint64_t, double>;
-  [[nodiscard]] const Waiting& next_in_line() const;
   [[nodiscard]] std::size_t left() const;  ///< GPUs that work
   [[nodiscard]] std::string who_failed() const;
   /// Of a reference's time on this GPU: to the first one's.
@@ -120,9 +111,7 @@ class GpuSet {
   std::condition_variable moved_;
   std::deque<std::size_t> free_;  ///< GPUs, by index; the one that idles longest first
   /// Who waits: its order, a number that grows, and what it is modelled at.
-  std::set<Waiting> line_;
-  std::uint64_t turns_ = 0;                 ///< that were taken
-  std::uint64_t next_ = 0;                  ///< of the line
+  GpuLine line_;
   std::map<std::string, double> first_us_;  ///< by key: what a reference takes on the first GPU
   std::map<std::string, protocol::MeasureRequest> admissions_;  ///< by key
   bool cancelled_ = false;
