@@ -47,9 +47,7 @@ class AttentionGenerator : public Generator {
 
     Generated generated;
     generated.source = emit.helpers();
-    generated.source += schedule->pipe == Pipe::kFma     ? fma_kernel(emit)
-                        : schedule->pipe == Pipe::kWgmma ? wgmma_kernel(emit)
-                                                         : mma_kernel(emit);
+    generated.source += schedule->pipe == Pipe::kFma ? fma_kernel(emit) : mma_kernel(emit);
     generated.launches.push_back(emit.launch());
     return with_includes(goal, *found, std::move(generated));
   }

@@ -29,7 +29,6 @@ std::string Emitter::copy(Which which) const {
   const ScalarType loaded = operand.value->type;
   const bool plain = operand.value->kind == nest::Node::Kind::kLoad;
   const auto place = [&](const std::string& r, const std::string& c) {
-    if (tile.swizzled) return fmt::format("{}swizzled<{}>({}, {})", prefix, tile.rows, r, c);
     return tile.transposed ? fmt::format("{} * {} + {}", c, tile.stride, r)
                            : fmt::format("{} * {} + {}", r, tile.stride, c);
   };
@@ -47,14 +46,6 @@ std::string Emitter::copy(Which which) const {
   } else {
     in_tile = fmt::format("{0} = piece / {1}, {2} = piece % {1}{3}", outer, along, inner, run);
     if (pieces % threads != 0) beyond = fmt::format("if (piece >= {}) break;", pieces);
-  }
-  // Eight rows on, the same pieces change places.
-  const bool swizzled_once = tile.swizzled && regular && (rounds == 1 || threads / along % 8 == 0);
-  const std::string swizzled_place =
-      name + "_place" + (rounds == 1 ? "" : fmt::format(" + i * {}", threads / along * 64));
-  if (swizzled_once && !tile.async) {
-    before +=
-        fmt::format("const int {}_place = {};\n", name, place(name + "_row", name + "_" + column));
   }
   Holes holes = {{"prefix", prefix},
                  {"name", name},
@@ -75,7 +66,7 @@ std::string Emitter::copy(Which which) const {
                  {"before", before},
                  {"number", regular ? "" : "const int piece = i * kThreads + thread;"},
                  {"bytes", std::to_string(tile.piece * static_cast<int>(size_of(tile.type)))},
-                 {"place", swizzled_once ? swizzled_place : place("row", column)},
+                 {"place", place("row", column)},
                  {"comma_inside", inside.empty() ? "" : ", " + inside},
                  {"if_inside", inside.empty() ? "" : "if (" + inside + ") "},
                  {"piece", std::to_string(tile.piece)},
@@ -98,12 +89,8 @@ $unroll
     holes["from"] = fmt::format("&{}[{}]", parameter_name(operand.value->op),
                                 print.print_index(operand.value->args[0]));
     // Of the i-th piece: further than the thread's first by a number, where that is so.
-    const bool by_step = regular && (!tile.swizzled || swizzled_once);
-    const int step = threads / along *
-                     (tile.swizzled                        ? 64
-                      : tile.along_rows == tile.transposed ? tile.stride
-                                                           : 1);
-    if (by_step) {
+    const int step = threads / along * (tile.along_rows == tile.transposed ? tile.stride : 1);
+    if (regular) {
       holes["before"] += fmt::format("const unsigned {}_to = {}address(&shared_{}[{}]);\n", name,
                                      prefix, name, place(name + "_row", name + "_" + column));
       holes["to"] = is_query

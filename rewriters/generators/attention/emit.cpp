@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "rewriters/affine/integers.h"
+#include "rewriters/generators/printing/instructions.h"
 #include "rewriters/generators/products.h"
 
 namespace hone::generators::attention {
@@ -168,6 +169,12 @@ std::string Emitter::logit() const {
   return condition.empty() ? value : fmt::format("{} ? {} : nothing", condition, value);
 }
 
+std::string Emitter::helpers() const {
+  std::string text = pack_type(prefix) + address_function(prefix);
+  if (uses_async()) text += async_copies(prefix, SharedPlace::kAddress);
+  return text + power_function(prefix);
+}
+
 // --- The kernel's frame -----------------------------------------------------------------------
 
 std::string Emitter::with_constants(
@@ -213,8 +220,6 @@ Holes Emitter::holes() const {
       {"type_k", type_name(key.type)},
       {"type_v", type_name(values.type)},
       {"nothing", kNothing},
-      {"key_stages", s.ahead == 2 ? "(kStages + 1)" : "kStages"},
-      {"align", query.swizzled ? "1024" : "128"},
   };
   holes["what"] =
       fmt::format("// {}: {} queries a block, {} keys at a time, {}.", a.describe(), s.rows, s.keys,
@@ -226,10 +231,10 @@ Holes Emitter::holes() const {
                   backwards ? "// The last queries have most to do: they go first.\n"
                               "const int q_first = (kBlocks - 1 - blockIdx.x % kBlocks) * kTileQ;"
                             : "const int q_first = blockIdx.x % kBlocks * kTileQ;");
-  holes["shared"] = filled(R"(extern __shared__ __align__($align) unsigned char $prefixshared[];
+  holes["shared"] = filled(R"(extern __shared__ __align__(128) unsigned char $prefixshared[];
 $type_q* const shared_query = reinterpret_cast<$type_q*>($prefixshared);
 $type_k* const shared_key = reinterpret_cast<$type_k*>(shared_query + kElementsQ);
-$type_v* const shared_values = reinterpret_cast<$type_v*>(shared_key + $key_stages * kElementsK);
+$type_v* const shared_values = reinterpret_cast<$type_v*>(shared_key + kStages * kElementsK);
 )",
                            holes);
   holes["first_tiles"] = filled(ring ? R"(copy_query();

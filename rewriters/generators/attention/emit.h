@@ -61,7 +61,6 @@ class Emitter {
 /// The whole source of a schedule.
 [[nodiscard]] std::string fma_kernel(const Emitter& emit);
 [[nodiscard]] std::string mma_kernel(const Emitter& emit);
-[[nodiscard]] std::string wgmma_kernel(const Emitter& emit);
 /// Kernel parts of tf32, once or three times: what mma_kernel() leaves open.
 [[nodiscard]] std::string tf32_scores(const Emitter& emit);
 [[nodiscard]] std::string tf32_values(const Emitter& emit);

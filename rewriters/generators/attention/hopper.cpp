@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "rewriters/affine/integers.h"
@@ -27,7 +29,8 @@ constexpr double kFar = 1024;
 /// A tensor of rows and columns for each batch.
 struct Source {
   tile::View view;
-  std::vector<Ref> outer;  ///< coordinates of all dimensions but the last two, of the batch
+  /// Of the operand's first row and column in the view; outer ones are of the batch.
+  std::vector<Ref> first;
 };
 
 /// The operand for bulk copies of `rows` x 64; empty: it cannot be.
@@ -36,7 +39,8 @@ std::optional<Source> source_of(const Attention& a, const Operand& operand, cons
   const Ref value = operand.value;
   if (value->kind != Node::Kind::kLoad || value->type != operand.type) return std::nullopt;
   const Ref element = value->args[0];
-  if (element->kind != Node::Kind::kSum || element->constant != 0) return std::nullopt;
+  if (element->kind != Node::Kind::kSum || element->constant < 0 || element->constant % 8 != 0)
+    return std::nullopt;
   Source source{.view = {.name = name, .buffer = value->op, .type = operand.type, .swizzle = 128}};
   tile::View& view = source.view;
   if (std::ranges::any_of(element->terms, [](const Term& term) { return term.coefficient < 1; }))
@@ -50,7 +54,7 @@ std::optional<Source> source_of(const Attention& a, const Operand& operand, cons
     view.shape.push_back(range->high + 1);
     view.strides.push_back(term.coefficient);
     view.box.push_back(1);
-    source.outer.push_back(term.atom);
+    source.first.push_back(term.atom);
   }
   const std::int64_t row_count = a.nodes->extent(operand.row);
   const std::int64_t columns = a.nodes->extent(operand.column);
@@ -60,9 +64,39 @@ std::optional<Source> source_of(const Attention& a, const Operand& operand, cons
   view.shape.insert(view.shape.end(), {row_count, columns});
   view.strides.push_back(of_row);
   view.box.insert(view.box.end(), {rows, 64});
-  const ConcreteTensorMap map{0, view.shape, view.strides, view.box, view.swizzle};
-  if (!mistake_in(spec_of(map, view.type, 0)).empty()) return std::nullopt;
+  source.first.resize(view.shape.size(), a.nodes->integer(0));
+  if (!mistake_in(tile::tensor_map(view), view.type).empty()) return std::nullopt;
+  // Where the operand begins in its buffer, as a place in the view: by the longest strides first.
+  std::vector<std::int64_t> strides_of_view = view.strides;
+  strides_of_view.push_back(1);
+  std::vector<std::size_t> order(strides_of_view.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, std::greater{}, [&](std::size_t i) { return strides_of_view[i]; });
+  std::int64_t left = element->constant;
+  for (const std::size_t i : order) {
+    const std::int64_t places = left / strides_of_view[i];
+    left -= places * strides_of_view[i];
+    view.shape[i] += places;
+    source.first[i] = a.nodes->add(source.first[i], a.nodes->integer(places));
+  }
   return source;
+}
+
+/// Whether the output is a function of the weighted mean and not of the two sums themselves.
+bool is_of_mean(const Attention& a) {
+  bool found = false;
+  for_each(a.value, [&](Ref node) { found |= node == a.weighted || node == a.sum; });
+  return !found;
+}
+
+/// Whether it is a function of the sums, and the same for all queries and columns.
+bool is_of_sums(const Attention& a) {
+  bool found = true;
+  for_each(a.value, [&](Ref node) {
+    const bool is_sum = node == a.weighted || node == a.sum || node == a.mean;
+    found &= is_sum || (node->kind != Node::Kind::kLoad && node->kind != Node::Kind::kIndex);
+  });
+  return found;
 }
 
 /// Which tile of the output, and which tiles of keys it needs: from `last` down to `first`.
@@ -261,10 +295,12 @@ class BulkBuilder {
     body.push_back({tile::Acquire{which}});
     for (int column = 0; column < columns; column += 64) {
       tile::BulkCopy copy{.ring = which, .tile = 0, .view = which};
-      for (const Ref outer : source.outer)
-        copy.from.push_back(nodes_.substitute(outer, {{a_.batch, work.batch}}));
-      copy.from.push_back(row);
-      copy.from.push_back(number(column));
+      for (const Ref first : source.first)
+        copy.from.push_back(nodes_.substitute(first, {{a_.batch, work.batch}}));
+      Ref& in_column = copy.from.back();
+      Ref& in_row = copy.from[copy.from.size() - 2];
+      in_row = nodes_.add(in_row, row);
+      in_column = nodes_.add(in_column, number(column));
       copy.to = {0, column};
       if (shared) copy.step_by_rank = {s_.keys / s_.cluster, 0};
       if (which == kValues) {
@@ -428,11 +464,17 @@ class BulkBuilder {
     wait(kValues, body);
     multiply_values(body);
     body.push_back({tile::FoldRows{kTotal, "+"}});
-    set(kTotal, f32("/", {real(1), row(kTotal)}), body);
+    set(kTop, f32("/", {real(1), row(kTotal)}), body);
     await(0, body);
     release(kValues, body);
-    body.push_back(
-        {tile::MapSums{.sums = kSums, .sum = a_.mean, .value = f32("*", {a_.mean, row(kTotal)})}});
+    Ref value = f32("*", {a_.weighted, row(kTop)});
+    if (!is_of_mean(a_)) {
+      value = nodes_.replace(a_.value, [&](Ref node) -> Ref {
+        return node == a_.mean ? value : node == a_.sum ? row(kTotal) : nullptr;
+      });
+      if (value->type != ScalarType::kF32) value = f32("cast", {value});
+    }
+    body.push_back({tile::MapSums{.sums = kSums, .sum = a_.weighted, .value = value}});
     store(here, body);
     return over_tiles(tile, std::move(body));
   }
@@ -450,7 +492,9 @@ class BulkBuilder {
                       .type = a_.nest->type,
                       .sum = a_.mean,
                       .contiguous = a_.run_of_outputs};
-    store.value = nodes_.substitute(a_.value, batch);
+    store.value = is_of_mean(a_)                    ? nodes_.substitute(a_.value, batch)
+                  : a_.mean->type != a_.value->type ? nodes_.op("cast", a_.value->type, {a_.mean})
+                                                    : a_.mean;
     store.element = nodes_.substitute(a_.element, batch);
     store.guard = nodes_.substitute(a_.guard, batch);
     store.beside = inputs_beside(nodes_, store);
@@ -469,12 +513,10 @@ class BulkBuilder {
 }  // namespace
 
 bool has_bulk_operands(const Attention& a) {
-  bool mean_alone = true;
-  for_each(a.value, [&](Ref node) { mean_alone &= node != a.weighted && node != a.sum; });
   const bool half = a.query.type == ScalarType::kF16 || a.query.type == ScalarType::kBf16;
-  return mean_alone && half && a.query.type == a.key.type && a.query.type == a.values.type &&
-         source_of(a, a.query, "map_query", 64) && source_of(a, a.key, "map_key", 64) &&
-         source_of(a, a.values, "map_values", 64);
+  return (is_of_mean(a) || is_of_sums(a)) && half && a.query.type == a.key.type &&
+         a.query.type == a.values.type && source_of(a, a.query, "map_query", 64) &&
+         source_of(a, a.key, "map_key", 64) && source_of(a, a.values, "map_values", 64);
 }
 
 tile::Program bulk_program(const Attention& a, const Schedule& s, const Goal& goal,

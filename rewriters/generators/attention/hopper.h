@@ -10,8 +10,9 @@
 namespace hone::generators::attention {
 
 /// What bulk copies can bring as it is: queries, keys and values that are plain loads of the same
-/// 16-bit type, side by side along the depth and the columns, all other strides multiples of 16
-/// bytes; and an output that is a function of the weighted mean.
+/// 16-bit type, side by side along the depth and the columns, all other strides, and where they
+/// begin in their buffers, multiples of 16 bytes; and an output that is a function of the weighted
+/// mean, or of the two sums and nothing else.
 [[nodiscard]] bool has_bulk_operands(const Attention& a);
 
 /// Of a schedule whose pipe is kWgmmaBulk.

@@ -12,8 +12,7 @@
 namespace hone::generators::attention {
 namespace {
 
-constexpr Pipe kPipes[] = {Pipe::kWgmmaBulk, Pipe::kWgmma,  Pipe::kMma,
-                           Pipe::kFma,       Pipe::kTf32x3, Pipe::kTf32};
+constexpr Pipe kPipes[] = {Pipe::kWgmmaBulk, Pipe::kMma, Pipe::kFma, Pipe::kTf32x3, Pipe::kTf32};
 constexpr int kMostRegisters = 255;
 constexpr int kBulkKeys[] = {176, 160, 128, 96, 64, 32};     // of wgmma-bulk, the most first
 constexpr std::int64_t kNearBytes = std::int64_t{24} << 20;  // of half an L2
@@ -35,8 +34,6 @@ MathLevel allowed_math(const Goal& goal) {
   return known ? goal.context->task->math : MathLevel::kReassociate;
 }
 
-bool is_wgmma(Pipe pipe) { return pipe == Pipe::kWgmma || pipe == Pipe::kWgmmaBulk; }
-
 bool fits(const Attention& a, const Goal& goal, const Schedule& s) {
   if (s.pipe == Pipe::kWgmmaBulk)
     return registers_of(a, s) <= (s.rows == 64 ? 248 : role_registers(s.rows).second) &&
@@ -47,7 +44,6 @@ bool fits(const Attention& a, const Goal& goal, const Schedule& s) {
 }
 
 void repair_wgmma_bulk(const Attention& a, const Goal& goal, Schedule& s) {
-  s.ahead = 1;
   s.warp_rows = 16;
   s.query_in_registers = false;
   s.rows = std::min(s.rows, 192);
@@ -70,16 +66,13 @@ void repair(const Attention& a, const Goal& goal, Schedule& s) {
   if (s.pipe == Pipe::kWgmmaBulk) return repair_wgmma_bulk(a, goal, s);
   s.turns = s.persistent = false;
   const bool fma = s.pipe == Pipe::kFma;
-  if (s.pipe == Pipe::kWgmma) s.stages = std::max(s.stages, 2);
-  if (s.pipe != Pipe::kWgmma) s.ahead = 1;
   if (s.pipe != Pipe::kMma) s.query_in_registers = false;
   if (fma) s.warp_rows = 16;
   if (s.warp_rows > 16 && s.rows % 32 != 0) s.warp_rows = 16;
   if (!fits(a, goal, s)) s.query_in_registers = false;
   while (!fits(a, goal, s) && s.stages > 2) --s.stages;
-  if (!fits(a, goal, s)) s.ahead = 1;
   while (!fits(a, goal, s) && s.keys > 32) s.keys /= 2;
-  if (!fits(a, goal, s) && s.pipe != Pipe::kWgmma) s.stages = 1;
+  if (!fits(a, goal, s)) s.stages = 1;
   if (!fits(a, goal, s)) s.warp_rows = 16;
   while (!fits(a, goal, s) && s.rows > 64) s.rows = s.rows == 192 ? 128 : s.rows / 2;
   while (!fits(a, goal, s) && s.keys > 16) s.keys /= 2;
@@ -88,7 +81,7 @@ void repair(const Attention& a, const Goal& goal, Schedule& s) {
 }  // namespace
 
 std::string_view name_of(Pipe pipe) {
-  constexpr std::string_view kNames[] = {"fma", "mma", "tf32x3", "tf32", "wgmma", "wgmma-bulk"};
+  constexpr std::string_view kNames[] = {"fma", "mma", "tf32x3", "tf32", "wgmma-bulk"};
   return kNames[static_cast<std::size_t>(pipe)];
 }
 
@@ -100,7 +93,6 @@ bool last_are_longest(const Attention& a) {
 MathLevel math_of(const Attention& a, Pipe pipe) {
   switch (pipe) {
     case Pipe::kMma:
-    case Pipe::kWgmma:
     case Pipe::kWgmmaBulk:
       // Rounding the weights costs no more than rounding the output.
       return a.nest->type == a.values.type ? MathLevel::kReassociate : MathLevel::kReduced;
@@ -115,11 +107,11 @@ MathLevel math_of(const Attention& a, Pipe pipe) {
 
 int padded_depth(const Attention& a, Pipe pipe) {
   if (pipe == Pipe::kFma) return static_cast<int>(a.depth);
-  return rounded_up(a.depth, is_wgmma(pipe) ? 64 : pipe == Pipe::kMma ? 16 : 8);
+  return rounded_up(a.depth, pipe == Pipe::kWgmmaBulk ? 64 : pipe == Pipe::kMma ? 16 : 8);
 }
 
 int padded_columns(const Attention& a, Pipe pipe) {
-  return rounded_up(a.columns, is_wgmma(pipe) ? 64 : 16);
+  return rounded_up(a.columns, pipe == Pipe::kWgmmaBulk ? 64 : 16);
 }
 
 std::pair<int, int> role_registers(int rows) {
@@ -139,9 +131,9 @@ std::int64_t shared_bytes(const Attention& a, const Schedule& s) {
     // Each tile begins at a multiple of 1024; then barriers.
     return 2 * (s.rows * depth + s.stages * s.keys * (depth + columns)) + 16 * (1 + 2 * s.stages);
   }
-  const std::int64_t tiles = tile_of(a, s, Which::kQuery).bytes() +
-                             s.key_stages() * tile_of(a, s, Which::kKey).bytes() +
-                             s.stages * tile_of(a, s, Which::kValues).bytes();
+  const std::int64_t tiles =
+      tile_of(a, s, Which::kQuery).bytes() +
+      s.stages * (tile_of(a, s, Which::kKey).bytes() + tile_of(a, s, Which::kValues).bytes());
   // Weights go through shared memory, a row of them for each key.
   return tiles + (s.pipe == Pipe::kFma ? std::int64_t{s.keys} * (s.rows + 4) * 4 : 0);
 }
@@ -153,9 +145,6 @@ int registers_of(const Attention& a, const Schedule& s) {
     return Schedule::kFmaRows * (per_row + 3) + s.keys / 8 + 48;
   }
   if (s.pipe == Pipe::kWgmmaBulk) return columns / 2 + s.keys / 2 + s.keys / 4 + 32;
-  if (s.pipe == Pipe::kWgmma) {
-    return columns / 2 + s.ahead * (s.keys / 2 + 24) + s.keys / 4 + 16;
-  }
   const int blocks = s.warp_rows / 16;
   const int query = s.query_in_registers ? blocks * depth / 4 : blocks * 4;
   const int scores = blocks * s.keys / 2;
@@ -183,9 +172,6 @@ bool can(const Attention& a, const Goal& goal, Pipe pipe) {
     case Pipe::kTf32:
     case Pipe::kTf32x3:
       return capability >= 80 && !all_half(a);
-    case Pipe::kWgmma:  // tiles as they lie in memory
-      return capability == 90 && all_half(a) && !a.query.rows_are_near && !a.key.rows_are_near &&
-             !a.values.rows_are_near;
     case Pipe::kWgmmaBulk:
       return capability == 90 && has_bulk_operands(a);
   }
@@ -195,7 +181,7 @@ bool can(const Attention& a, const Goal& goal, Pipe pipe) {
 /// Its rows of 128 bytes would be half empty for small heads. That is no reason to refuse a recipe
 /// there: it is checked at small sizes.
 bool pays(const Attention& a, Pipe pipe) {
-  return !is_wgmma(pipe) || std::min(a.depth, a.columns) > 32;
+  return pipe != Pipe::kWgmmaBulk || std::min(a.depth, a.columns) > 32;
 }
 
 }  // namespace
@@ -228,9 +214,6 @@ std::vector<Parameter> space_of(const Attention& a, const Goal& goal) {
   add("keys", bulk ? numbers({32, 64, 96, 128, 160, 176}) : numbers({32, 64, 128}));
   add("stages", numbers({1, 2, 3}));
   if (tensor) add("warp_rows", numbers({16, 32}));
-  if (std::ranges::find(pipes, ParameterValue(std::string("wgmma"))) != pipes.end()) {
-    add("ahead", numbers({1, 2}));
-  }
   if (bulk) {
     add("turns", {std::string("no"), std::string("yes")});
     add("persistent", {std::string("no"), std::string("yes")});
@@ -261,7 +244,7 @@ Schedule usual(const Attention& a, Pipe pipe) {
     s.warp_rows = 32;
     s.query_in_registers = !large;
     s.stages = large ? 1 : 2;
-  } else if (pipe != Pipe::kWgmma) {
+  } else {
     s.rows = 64;
     s.keys = pipe == Pipe::kFma ? 64 : 32;
   }
@@ -274,8 +257,7 @@ std::vector<Schedule> usual_ones(const Attention& a, const Goal& goal, Pipe pipe
   std::vector<Schedule> asked(4, first), made;
   asked[1].rows = first.rows == 64 ? 128 : 64;
   asked[2].keys = first.keys * 2;
-  asked[3].rows = pipe == Pipe::kWgmma ? 192 : first.rows;
-  asked[3].keys = pipe == Pipe::kWgmma ? 128 : first.keys / 2;
+  asked[3].keys = first.keys / 2;
   if (pipe == Pipe::kWgmmaBulk) {
     asked[1].rows = 320 - first.rows;
     asked[2].keys = first.rows == 128 ? 176 : 96;
@@ -287,7 +269,7 @@ std::vector<Schedule> usual_ones(const Attention& a, const Goal& goal, Pipe pipe
     }
   }
   const auto key = [](const Schedule& s) {
-    return std::tuple(s.rows, s.keys, s.stages, s.warp_rows, s.ahead, s.query_in_registers, s.turns,
+    return std::tuple(s.rows, s.keys, s.stages, s.warp_rows, s.query_in_registers, s.turns,
                       s.persistent, s.together, s.cluster);
   };
   for (Schedule& s : asked) {
@@ -311,7 +293,6 @@ std::vector<std::vector<std::size_t>> first_guesses(const Attention& a, const Go
       if (name == "rows") return std::int64_t{s.rows};
       if (name == "keys") return std::int64_t{s.keys};
       if (name == "stages") return std::int64_t{s.stages};
-      if (name == "ahead") return std::int64_t{s.ahead};
       if (name == "warp_rows") return std::int64_t{s.warp_rows};
       if (name == "turns") return std::string(s.turns ? "yes" : "no");
       if (name == "together") return std::int64_t{s.together};
@@ -343,7 +324,6 @@ Result<Schedule> schedule_of(const Attention& a, const Goal& goal, const Step& s
   s.keys = s.pipe == Pipe::kWgmmaBulk ? among("keys", {32, 64, 96, 128, 160, 176}, 128)
                                       : among("keys", {16, 32, 64, 128}, 64);
   s.stages = among("stages", {1, 2, 3, 4}, 2);
-  s.ahead = among("ahead", {1, 2}, 1);
   s.warp_rows = among("warp_rows", {16, 32}, 16);
   s.turns = step.string_param("turns", "no") == "yes";
   s.persistent = step.string_param("persistent", "no") == "yes";

@@ -11,12 +11,13 @@ namespace hone::generators::attention {
 
 /// What multiplies, in the order of their names in name_of(). Softmax is in f32 everywhere.
 enum class Pipe {
-  kFma,        ///< one multiply-add per thread
-  kMma,        ///< mma.sync m16n8k16: f16 and bf16, weights rounded to them
-  kTf32x3,     ///< mma.sync m16n8k8 three times: f32 as two tf32 each
-  kTf32,       ///< once: f32 rounded to tf32
-  kWgmma,      ///< wgmma m64nNk16: as kMma, by warpgroups of 128 threads
-  kWgmmaBulk,  ///< the same, tiles copied in bulk by a thread of their own (hopper.h)
+  kFma,     ///< one multiply-add per thread
+  kMma,     ///< mma.sync m16n8k16: f16 and bf16, weights rounded to them
+  kTf32x3,  ///< mma.sync m16n8k8 three times: f32 as two tf32 each
+  kTf32,    ///< once: f32 rounded to tf32
+  /// wgmma m64nNk16: as kMma, by warp groups of 128 threads, for which a thread of its own copies
+  /// tiles in bulk (hopper.h).
+  kWgmmaBulk,
 };
 [[nodiscard]] std::string_view name_of(Pipe pipe);
 
@@ -26,7 +27,6 @@ struct Schedule {
   int keys = 64;       ///< in shared memory at once
   int warp_rows = 16;  ///< queries of a warp (tensor cores)
   int stages = 2;      ///< tiles of keys and values; 1: each is refilled while the other is used
-  int ahead = 1;       ///< tiles whose scores are made before their weights (wgmma)
   bool query_in_registers = true;  ///< else read from shared memory for every tile (mma)
   bool turns = false;       ///< warp groups start their products one after the other (wgmma-bulk)
   bool persistent = false;  ///< a block for each multiprocessor, not for each tile (wgmma-bulk)
@@ -36,11 +36,9 @@ struct Schedule {
 
   [[nodiscard]] int threads() const {
     return pipe == Pipe::kFma         ? rows / kFmaRows * 16
-           : pipe == Pipe::kWgmma     ? rows * 2
            : pipe == Pipe::kWgmmaBulk ? rows * 2 + 128
                                       : rows / warp_rows * 32;
   }
-  [[nodiscard]] int key_stages() const { return ahead == 2 ? stages + 1 : stages; }
   static constexpr int kFmaRows = 8;  ///< queries of a thread; 16 threads share them
 };
 

@@ -11,8 +11,7 @@ const Operand& operand_of(const Attention& a, Which which) {
 Tile tile_of(const Attention& a, const Schedule& s, Which which) {
   const Operand& operand = operand_of(a, which);
   Tile tile;
-  tile.swizzled = s.pipe == Pipe::kWgmma;
-  tile.type = s.pipe == Pipe::kMma || s.pipe == Pipe::kWgmma ? operand.type : ScalarType::kF32;
+  tile.type = s.pipe == Pipe::kMma ? operand.type : ScalarType::kF32;
   tile.rows = which == Which::kQuery ? s.rows : s.keys;
   tile.columns = which == Which::kValues ? padded_columns(a, s.pipe) : padded_depth(a, s.pipe);
   const int size = static_cast<int>(size_of(tile.type));
@@ -24,7 +23,7 @@ Tile tile_of(const Attention& a, const Schedule& s, Which which) {
   }
   // Rows of 16 bytes more than a multiple of 32: lanes that read or write eight rows at once, or
   // four pairs of them, meet every bank once.
-  tile.stride = (tile.transposed ? tile.rows : tile.columns) + (tile.swizzled ? 0 : 16 / size);
+  tile.stride = (tile.transposed ? tile.rows : tile.columns) + 16 / size;
   tile.along_rows = operand.rows_are_near;
   const int run = tile.along_rows ? operand.run_of_rows : operand.run_of_columns;
   const bool plain = operand.value->kind == nest::Node::Kind::kLoad;

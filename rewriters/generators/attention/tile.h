@@ -15,10 +15,9 @@ struct Tile {
   int columns = 0;                     ///< depth or columns, padded
   bool transposed = false;             ///< a row of shared memory is of one column
   int stride = 0;                      ///< of a row of shared memory [elements]
-  bool swizzled = false;    ///< bands of 128 bytes, pieces of 16 at places that depend on the row
-  bool along_rows = false;  ///< a piece, and neighbouring threads, go along the rows
-  int piece = 1;            ///< elements that a thread moves at once
-  bool async = false;       ///< by cp.async; else through registers at once
+  bool along_rows = false;             ///< a piece, and neighbouring threads, go along the rows
+  int piece = 1;                       ///< elements that a thread moves at once
+  bool async = false;                  ///< by cp.async; else through registers at once
 
   [[nodiscard]] std::int64_t elements() const {
     return std::int64_t{transposed ? columns : rows} * stride;
