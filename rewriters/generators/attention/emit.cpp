@@ -31,12 +31,12 @@ Emitter::Emitter(const Attention& attention, const Schedule& schedule, const Goa
 std::string Emitter::parameter_name(const std::string& buffer) const {
   // What the kernels call their own things.
   constexpr std::string_view kTaken =
-      " at batch before big bits block column copy_key copy_query copy_values d e e_first end_tile "
-      "fill first_key first_row first_tile from got grows half i inverse j k k_first k_last key "
-      "key_at keys keys_at l lane made multiply_scores multiply_values n next nothing other pair "
-      "part parts piece q q_first q_last query query_at read round row score scores shift shrink "
-      "small stage step sum sums thread tile tile_k to top total value values values_at warp_row "
-      "weigh weight weights ";
+      " at batch before big bits block column copy_key copy_query copy_values d e e_first "
+      "end_tile far fill first_key first_row first_tile from got grows half i inverse j k "
+      "k_first k_last key key_at keys keys_at l lane left made multiply_scores multiply_values n "
+      "next nothing other pair part parts piece q q_first q_last query query_at read rest "
+      "row score scores shift shrink small stage step sum sums thread tile tile_k to top total "
+      "value values values_at warp_row weight weights ";
   const bool taken = kTaken.find(" " + buffer + " ") != kTaken.npos;
   // So that no name of a tile's places, and no constant, is a buffer's.
   const bool alike = buffer.starts_with("k") || buffer.starts_with("shared_") ||
@@ -190,10 +190,11 @@ std::string Emitter::with_constants(
       {{"kStrideQ", query.stride}, {"kStrideK", key.stride}, {"kStrideV", values.stride}},
       more};
   std::string text = constants_of(kernel, lines);
-  // Of a row that no key has been allowed yet: less than any logit.
-  text += fmt::format("constexpr float kScale = {}, kLeast = -3.4e38f{};  // [log 2]\n",
-                      literal(a.scale.value_or(1), ScalarType::kF32),
-                      mentions(kernel, "kSlack") ? ", kSlack = 8.0f" : "");
+  // kLeast: the shift of a row that no key has been allowed yet, less than any score.
+  text += fmt::format(
+      "constexpr float kScale = {}, kLeast = -3.4e38f{};\n",
+      literal(a.scale.value_or(1), ScalarType::kF32),
+      mentions(kernel, "kSlack") ? ", kSlack = 8.0f / kScale, kFar = 1024.0f / kScale" : "");
   return filled(kernel, {{"constants", text}});
 }
 

@@ -21,7 +21,7 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
   const float nothing = $nothing;
   const int part = thread % 16, first_row = thread / 16 * kRows, first_key = part * kEach;
   float sums[kRows][kGroups][kWidth] = {};  // of weights times values
-  float shift[kRows], total[kRows];         // the largest logit so far, the sum of weights
+  float shift[kRows], total[kRows];         // the largest score so far, the sum of weights
 #pragma unroll
   for (int i = 0; i < kRows; ++i) shift[i] = kLeast, total[i] = 0.0f;
 
@@ -55,8 +55,8 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
         top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, other));
       // What was summed so far has weights for a smaller maximum.
       const float before = shift[i];
-      shift[i] = fmaxf(before, top * kScale);
-      const float shrink = $prefixpower(before - shift[i]);
+      shift[i] = fmaxf(before, top);
+      const float shrink = $prefixpower((before - shift[i]) * kScale);
       total[i] *= shrink;
 #pragma unroll
       for (int n = 0; n < kGroups; ++n)
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
         for (int l = 0; l < kWidth; ++l) sums[i][n][l] *= shrink;
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
-        const float weight = $prefixpower(scores[i][j] * kScale - shift[i]);
+        const float weight = $prefixpower((scores[i][j] - shift[i]) * kScale);
         total[i] += weight;
         scores[i][j] = weight;
       }

@@ -21,10 +21,9 @@ using nest::Node;
 using nest::Nodes;
 using nest::Term;
 
-/// Less than any logit; and how far the largest may grow before sums follow it [log 2].
-constexpr double kLeastLogit = -3.4e38, kSlack = 8;
-/// A shift from which on its rounding shows among weights of f16 [log 2].
-constexpr double kFar = 1024;
+/// Less than any score; how far logits may grow before sums follow them; and a shift from which on
+/// its rounding shows among weights [log 2].
+constexpr double kLeastScore = -3.4e38, kSlack = 8, kFar = 1024;
 
 /// A tensor of rows and columns for each batch.
 struct Source {
@@ -378,39 +377,31 @@ class BulkBuilder {
     body.push_back({std::move(map)});
   }
 
-  /// Scores to weights: 2^(scale * score - shift). The shift is the largest logit so far, or up to
-  /// kSlack less, so that sums seldom have to follow it. Weights of f16 hold 2^16 at most, and a
-  /// large product scale * shift is rounded by more than that. So for f16 the shift is kept as a
-  /// score, not yet scaled. Where it is near 0, a weight costs one multiply-add,
-  /// 2^(scale * score - scale * shift); elsewhere the shift is subtracted from the scores first.
-  /// kTop then has what is left to subtract, scale * shift or 0.
+  /// Scores to weights: 2^(scale * (score - shift)). The shift is the largest score so far, or up
+  /// to kSlack less, so that sums seldom have to follow it. Where it is near 0, a weight costs one
+  /// multiply-add, 2^(scale * score - scale * shift). Elsewhere that product is rounded by more
+  /// than a weight may be off: the shift is subtracted from the scores first. kTop then has what is
+  /// left to subtract, scale * shift or 0.
   void weigh(const Work& work, Ref k_first, tile::Body& body) {
     mask(work, k_first, body);
-    const Ref scale = real(a_.scale.value_or(1));
+    const double factor = a_.scale.value_or(1);
+    const Ref scale = real(factor);
     body.push_back({tile::ReduceRows{.rows = kTop, .sums = kScores, .op = "max"}});
-    const bool of_scores = a_.scale.has_value() && program_.fragments[0].type == ScalarType::kF16;
-    const Ref top = of_scores ? row(kTop) : f32("*", {row(kTop), scale});
-    const double slack = of_scores ? kSlack / *a_.scale : kSlack;
-    const Ref higher =
-        nodes_.op("<", ScalarType::kBool, {f32("+", {row(kShift), real(slack)}), top});
-    set(kTop, nodes_.select(higher, top, row(kShift)), body);
-    const Ref less = f32("-", {row(kShift), row(kTop)});
-    set(kShrink, f32("exp2", {of_scores ? f32("*", {less, scale}) : less}), body);
+    const Ref higher = nodes_.op("<", ScalarType::kBool,
+                                 {real(kSlack / factor), f32("-", {row(kTop), row(kShift)})});
+    set(kTop, nodes_.select(higher, row(kTop), row(kShift)), body);
+    set(kShrink, f32("exp2", {f32("*", {f32("-", {row(kShift), row(kTop)}), scale})}), body);
     set(kShift, row(kTop), body);
     set(kTotal, f32("*", {row(kTotal), row(kShrink)}), body);
-    Ref shift = row(kShift);
-    if (of_scores) {
-      const Ref near =
-          nodes_.op("<", ScalarType::kBool, {f32("fabs", {row(kShift)}), real(kFar / *a_.scale)});
-      const Ref less_shift = f32("-", {a_.score, row(kShift)});
-      body.push_back({tile::MapSums{.sums = kScores,
-                                    .sum = a_.score,
-                                    .value = nodes_.select(near, a_.score, less_shift),
-                                    .unless = near}});
-      set(kTop, nodes_.select(near, f32("*", {row(kShift), scale}), real(0)), body);
-      shift = row(kTop);
-    }
-    const Ref power = f32("fma", {a_.score, scale, f32("neg", {shift})});
+    const Ref near =
+        nodes_.op("<", ScalarType::kBool, {f32("fabs", {row(kShift)}), real(kFar / factor)});
+    const Ref less_shift = f32("-", {a_.score, row(kShift)});
+    body.push_back({tile::MapSums{.sums = kScores,
+                                  .sum = a_.score,
+                                  .value = nodes_.select(near, a_.score, less_shift),
+                                  .unless = near}});
+    set(kTop, nodes_.select(near, f32("*", {row(kShift), scale}), real(0)), body);
+    const Ref power = f32("fma", {a_.score, scale, f32("neg", {row(kTop)})});
     body.push_back(
         {tile::MapSums{.sums = kScores, .sum = a_.score, .value = f32("exp2", {power})}});
     body.push_back({tile::ReduceRows{
@@ -427,7 +418,7 @@ class BulkBuilder {
     const auto release = [](int ring, tile::Body& to) { to.push_back({tile::Release{ring}}); };
     const auto await = [](int left, tile::Body& to) { to.push_back({tile::Await{left}}); };
 
-    set(kShift, real(kLeastLogit), body);
+    set(kShift, real(kLeastScore), body);
     set(kTotal, real(0), body);
     body.push_back({tile::MapSums{.sums = kSums, .value = real(0)}});
     wait(kQuery, body);

@@ -26,8 +26,8 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
   const unsigned query_at = $prefixaddress(&shared_query[$lane_q]);
   const unsigned keys_at = $prefixaddress(&shared_key[$lane_k]);
   const unsigned values_at = $prefixaddress(&shared_values[$lane_v]);
-  // A weight is 2^(logit - shift). The shift is the largest logit so far, or up to kSlack less, so
-  // that sums seldom have to follow it.
+  // A weight is 2^(kScale * (score - shift)). The shift is the largest score so far, or up to kSlack
+  // less, so that sums seldom have to follow it.
   float sums[kBlocksQ][kBlocksE][4] = {};        // of weights times values
   float shift[kBlocksQ][2], total[kBlocksQ][2];  // of each row; the sum of weights
 #pragma unroll
@@ -85,7 +85,7 @@ $if_masked{
 }
 )";
 
-constexpr const char* kSoftmax = R"(bool grows = false;
+constexpr const char* kSoftmax = R"(bool grows = false, far = false;
 float shrink[kBlocksQ][2];
 #pragma unroll
 for (int i = 0; i < kBlocksQ; ++i) {
@@ -98,9 +98,10 @@ for (int i = 0; i < kBlocksQ; ++i) {
     top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
     top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
     const float before = shift[i][half];
-    shift[i][half] = top * kScale > before + kSlack ? top * kScale : before;
+    shift[i][half] = top - before > kSlack ? top : before;
     grows = grows || shift[i][half] != before;
-    shrink[i][half] = $prefixpower(before - shift[i][half]);
+    shrink[i][half] = $prefixpower((before - shift[i][half]) * kScale);
+    far = far || fabsf(shift[i][half]) >= kFar;
   }
 }
 if (__any_sync(0xffffffffu, grows)) {
@@ -115,15 +116,32 @@ if (__any_sync(0xffffffffu, grows)) {
         for (int l = 0; l < 2; ++l) sums[i][n][2 * half + l] *= shrink[i][half];
     }
 }
+// What rounding takes of a large shift times kScale is more than a weight may be off: it is taken
+// from the scores first.
+far = __any_sync(0xffffffffu, far) != 0;
+const float left = far ? 0.0f : kScale;
+if (far) {
+#pragma unroll
+  for (int i = 0; i < kBlocksQ; ++i)
+#pragma unroll
+    for (int j = 0; j < kBlocksK; ++j)
+#pragma unroll
+      for (int l = 0; l < 4; ++l) scores[i][j][l] -= shift[i][l / 2];
+}
 #pragma unroll
 for (int i = 0; i < kBlocksQ; ++i)
 #pragma unroll
-  for (int j = 0; j < kBlocksK; ++j)
+  for (int half = 0; half < 2; ++half) {
+    const float rest = shift[i][half] * left;
 #pragma unroll
-    for (int l = 0; l < 4; ++l) {
-      scores[i][j][l] = $prefixpower(scores[i][j][l] * kScale - shift[i][l / 2]);
-      total[i][l / 2] += scores[i][j][l];
-    }
+    for (int j = 0; j < kBlocksK; ++j)
+#pragma unroll
+      for (int l = 0; l < 2; ++l) {
+        float& score = scores[i][j][2 * half + l];
+        score = $prefixpower(fmaf(score, kScale, -rest));
+        total[i][half] += score;
+      }
+  }
 )";
 
 constexpr const char* kReadQuery = R"(unsigned query[kBlocksQ][kStepsD][4];

@@ -441,16 +441,44 @@ TEST(Attention, MaximumThatGrowsMuch) {
   expect_right(reference, bulk(64, 32), 2e-3);
 }
 
-/// Logits of 10^9: a shift that is rounded to f32 is off by more than f16 has weights for.
+/// Logits of 10^4 and of 10^9 on every pipe: a shift of 10^9 that is rounded to f32 is off by more
+/// than f16 has weights for, and by more than f32 has where the logits are a little larger.
 TEST(Attention, LogitsBeyondWhatAShiftCanSay) {
-  const Reference reference{.type = "f16",
-                            .heads = 1,
-                            .queries = 64,
-                            .keys = 128,
-                            .depth = 64,
-                            .columns = 64,
-                            .logit = "score * 4e8f"};
-  expect_right(reference, bulk(64, 32), 2e-3);
+  Reference reference{.heads = 1, .keys = 96, .depth = 32, .columns = 32};
+  for (const auto& [factor, otherwise] :
+       {std::pair("4e3f", ""), {"8e8f", ""}, {"4e8f", "-INFINITY"}, {"4e8f", "-1e30f"}}) {
+    reference.logit = fmt::format("score * {}", factor);
+    reference.begin = "-INFINITY";
+    if (*otherwise != 0) {  // the first queries are allowed no key
+      reference.logit = fmt::format("k < q - 20 ? {} : {}", reference.logit, otherwise);
+      reference.begin = "-1e30f";
+    }
+    const auto expect = [&](const char* type, const Choice& choice, double tolerance) {
+      SCOPED_TRACE(fmt::format("{} {} {}", type, to_string(choice.at("pipe")), reference.logit));
+      reference.type = type;
+      expect_right(reference, choice, tolerance);
+    };
+    // The reference rounds logits of 10^4 to 2^-9 at least.
+    reference.product = "x * y";
+    for (const auto& [type, tolerance] : {std::pair("f16", 6e-3), {"bf16", 1.5e-2}}) {
+      expect(type, bulk(64, 32), tolerance);
+      for (const char* pipe : {"mma", "fma"}) expect(type, at(pipe, 64, 32), tolerance);
+    }
+    // Small integers: no pipe rounds them.
+    reference.product = "rintf(x * 4.0f) * rintf(y * 4.0f)";
+    for (const char* pipe : {"fma", "tf32x3", "tf32"}) expect("f32", at(pipe, 64, 32), 6e-3);
+  }
+}
+
+/// The largest logit grows by 16, which is one bit of it: added to the shift, 8 is rounded to 16.
+TEST(Attention, LargeLogitsThatGrowByOneBit) {
+  Reference reference{.type = "f16", .heads = 1, .weight = "exp2f(s - top)"};
+  for (const char* logits : {"167772176.0f : 167772192.0f", "167772192.0f : 167772176.0f"}) {
+    SCOPED_TRACE(logits);
+    reference.logit = fmt::format("score * 0.25f + (k < 40 ? {})", logits);
+    expect_right(reference, at("mma", 64, 32), 2e-3);
+    expect_right(reference, bulk(64, 32), 2e-3);
+  }
 }
 
 TEST(Attention, WeightsKeptInFewBits) {
