@@ -3,30 +3,6 @@
 #include <fmt/format.h>
 
 namespace hone::generators {
-namespace {
-
-/// Arrays in shared memory, one entry for each warp of the cluster.
-struct Slots {
-  std::string values, places;
-};
-
-std::vector<Slots> declare_slots(Code& code, Names& names, const std::string& shape,
-                                 const std::vector<Accumulator>& accumulators) {
-  std::vector<Slots> all;
-  for (const Accumulator& one : accumulators) {
-    Slots slots;
-    slots.values = names.fresh(one.name + "_parts");
-    code.line(fmt::format("__shared__ {} {}{};", one.type, slots.values, shape));
-    if (one.finds_place()) {
-      slots.places = names.fresh(one.place + "_parts");
-      code.line(fmt::format("__shared__ int {}{};", slots.places, shape));
-    }
-    all.push_back(slots);
-  }
-  return all;
-}
-
-}  // namespace
 
 std::int64_t cluster_slots(const Team& team, int cluster, bool turns) {
   return std::int64_t{turns ? 2 : 1} * team.teams * cluster * (team.threads / 32);
@@ -37,7 +13,7 @@ void emit_cluster_fold(Code& code, Names& names, Helpers& helpers, const Team& t
   if (accumulators.empty()) return;
   emit_lane_fold(code, names, "32", accumulators);
   const std::string turn = turns ? "[2]" : "", rows = team.teams > 1 ? "[kRowsPerBlock]" : "";
-  const std::vector<Slots> slots =
+  const std::vector<FoldSlots> slots =
       declare_slots(code, names, turn + rows + "[kCluster * kWarps]", accumulators);
   const std::string own = std::string(turns ? "[turn]" : "") + (team.teams > 1 ? "[team]" : "");
 

@@ -116,6 +116,22 @@ void emit_lane_fold(Code& code, Names& names, const std::string& lanes,
   code.close();
 }
 
+std::vector<FoldSlots> declare_slots(Code& code, Names& names, const std::string& shape,
+                                     const std::vector<Accumulator>& accumulators) {
+  std::vector<FoldSlots> all;
+  for (const Accumulator& one : accumulators) {
+    FoldSlots slots;
+    slots.values = names.fresh(one.name + "_parts");
+    code.line(fmt::format("__shared__ {} {}{};", one.type, slots.values, shape));
+    if (one.finds_place()) {
+      slots.places = names.fresh(one.place + "_parts");
+      code.line(fmt::format("__shared__ int {}{};", slots.places, shape));
+    }
+    all.push_back(slots);
+  }
+  return all;
+}
+
 bool folds_in_shared(const Team& team) {
   return team.across ? team.threads > 1 : team.threads > 32;
 }
@@ -133,23 +149,11 @@ void emit_team_fold(Code& code, Names& names, const Team& team,
     emit_lane_fold(code, names, team.threads > 32 ? "32" : "kThreads", accumulators);
     if (team.threads <= 32) return;
   }
-  struct Parts {
-    std::string values, places;
-  };
-  std::vector<Parts> parts;
-  for (const Accumulator& one : accumulators) {
-    Parts part;
-    const std::string shape = team.across      ? "[kThreads][kRowsPerBlock]"
-                              : team.teams > 1 ? "[kRowsPerBlock][kWarps]"
-                                               : "[kWarps]";
-    part.values = names.fresh(one.name + "_parts");
-    code.line(fmt::format("__shared__ {} {}{};", one.type, part.values, shape));
-    if (one.finds_place()) {
-      part.places = names.fresh(one.place + "_parts");
-      code.line(fmt::format("__shared__ int {}{};", part.places, shape));
-    }
-    parts.push_back(part);
-  }
+  const std::vector<FoldSlots> parts = declare_slots(code, names,
+                                                     team.across      ? "[kThreads][kRowsPerBlock]"
+                                                     : team.teams > 1 ? "[kRowsPerBlock][kWarps]"
+                                                                      : "[kWarps]",
+                                                     accumulators);
   const std::string mine = team.across      ? "[lane][team]"
                            : team.teams > 1 ? "[team][lane / 32]"
                                             : "[lane / 32]";

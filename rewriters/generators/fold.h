@@ -34,6 +34,12 @@ struct Team {
   int threads = 32;
   int teams = 1;  ///< in a block
   bool across = false;
+
+  /// Of threads, as a launch has it.
+  [[nodiscard]] std::vector<std::int64_t> block() const {
+    if (across) return {teams, threads};
+    return {std::int64_t{threads} * teams};
+  }
 };
 
 /// Variables `lane`, and `team` where a block has several.
@@ -41,6 +47,14 @@ void print_place_in_team(const Team& team, Code& code);
 /// A butterfly over `lanes` neighbours of a warp, a power of two: each holds the whole afterwards.
 void emit_lane_fold(Code& code, Names& names, const std::string& lanes,
                     const std::vector<Accumulator>& accumulators);
+/// What an accumulator has in shared memory: arrays of its values, and of its places if it has any.
+struct FoldSlots {
+  std::string values, places;
+};
+/// Declares arrays of that shape ("[kWarps]"), one FoldSlots for each accumulator.
+[[nodiscard]] std::vector<FoldSlots> declare_slots(Code& code, Names& names,
+                                                   const std::string& shape,
+                                                   const std::vector<Accumulator>& accumulators);
 /// After it every thread of a team holds the whole. Uses the variables `lane` (the thread's number
 /// in its team) and `team` (the team's number in the block). All threads of the block take part.
 void emit_team_fold(Code& code, Names& names, const Team& team,

@@ -269,4 +269,17 @@ void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vecto
   }
 }
 
+std::vector<Ref> values_of(const std::vector<LaneBody::Store>& stores) {
+  std::vector<Ref> all;
+  for (const LaneBody::Store& store : stores)
+    if (store.guard->is_constant()) all.push_back(store.value);
+  return all;
+}
+
+std::vector<std::pair<ScalarType, Ref>> elements_of(const std::vector<LaneBody::Store>& stores) {
+  std::vector<std::pair<ScalarType, Ref>> all;
+  for (const LaneBody::Store& store : stores) all.emplace_back(store.type, store.element);
+  return all;
+}
+
 }  // namespace hone::generators

@@ -129,4 +129,9 @@ class LaneBody {
   Neighbours lanes_;
 };
 
+/// Of stores: the values under no guard, and the elements.
+[[nodiscard]] std::vector<Ref> values_of(const std::vector<LaneBody::Store>& stores);
+[[nodiscard]] std::vector<std::pair<ScalarType, Ref>> elements_of(
+    const std::vector<LaneBody::Store>& stores);
+
 }  // namespace hone::generators

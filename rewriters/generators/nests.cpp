@@ -125,6 +125,15 @@ void sort_by_widest_load(std::vector<SymbolId>& symbols, Ref body) {
   sort_by_stride(symbols, widest == nullptr ? nullptr : widest->args[0]);
 }
 
+Buffer scratch_of(const ConcreteBuffer& buffer) {
+  Buffer scratch;
+  scratch.name = buffer.name;
+  scratch.type = buffer.type;
+  for (const std::int64_t size : buffer.shape) scratch.shape.emplace_back(size);
+  scratch.role = Role::kScratch;
+  return scratch;
+}
+
 void Parameters::add(const std::string& buffer, ScalarType type, bool written) {
   const auto place =
       std::ranges::find_if(all_, [&](const One& one) { return one.buffer == buffer; });
@@ -157,10 +166,15 @@ std::vector<std::string> Parameters::args() const {
   return names;
 }
 
-std::vector<std::string> Parameters::includes() const {
+void Parameters::add_launch(GeneratedLaunch launch, Generated& generated) const {
+  launch.args = args();
+  generated.launches.push_back(std::move(launch));
   std::vector<ScalarType> types;
   for (const One& one : all_) types.push_back(one.type);
-  return headers_for(types);
+  for (const std::string& header : headers_for(types)) {
+    if (std::ranges::find(generated.includes, header) == generated.includes.end())
+      generated.includes.push_back(header);
+  }
 }
 
 }  // namespace hone::generators

@@ -35,6 +35,9 @@ using nest::SymbolId;
 /// load in `body` that depends on most of them says so.
 void sort_by_widest_load(std::vector<SymbolId>& symbols, Ref body);
 
+/// The buffer as a generated program's own, undefined before.
+[[nodiscard]] Buffer scratch_of(const ConcreteBuffer& buffer);
+
 /// Buffers as the parameters of a kernel, in order of first use.
 class Parameters {
  public:
@@ -46,7 +49,8 @@ class Parameters {
   /// "const float* __restrict__ x", "float* __restrict__ y".
   [[nodiscard]] std::vector<std::string> texts() const;
   [[nodiscard]] std::vector<std::string> args() const;
-  [[nodiscard]] std::vector<std::string> includes() const;
+  /// A launch with these arguments, and the headers of their types.
+  void add_launch(GeneratedLaunch launch, Generated& generated) const;
 
  private:
   struct One {

@@ -285,13 +285,15 @@ $commit
   holes["logit"] = logit();
   const std::string whole = whole_tile();
   holes["if_masked"] = makes_logits() || whole.empty() ? "" : "if (!(" + whole + ")) ";
-  holes["row_exists"] = row_exists();
   return holes;
 }
 
-std::string Emitter::row_exists() const { return a.queries % s.rows == 0 ? "" : "q < kQueries"; }
-
 std::string Emitter::write(int width, const std::string& sums) const {
+  const std::string row = write_row(width, sums);
+  return a.queries % s.rows == 0 ? row : "if (q < kQueries) {\n" + row + "}\n";
+}
+
+std::string Emitter::write_row(int width, const std::string& sums) const {
   Printer print = printer();
   print.known[a.mean] = "(" + sums + " * inverse)";
   print.known[a.weighted] = sums;

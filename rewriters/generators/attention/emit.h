@@ -33,11 +33,9 @@ class Emitter {
       const std::string& kernel,
       const std::vector<std::pair<std::string, std::int64_t>>& more) const;
 
-  /// Statements that store the output (q, e + j) for j < `width` from `sums` ("sums[j]"); names
-  /// in scope: q, e, inverse (of the sum of weights) and sum.
+  /// Statements that store the output (q, e + j) for j < `width` from `sums` ("sums[j]"), where
+  /// there is such a query; names in scope: q, e, inverse (of the sum of weights) and sum.
   [[nodiscard]] std::string write(int width, const std::string& sums) const;
-  /// "q < kQueries": which rows are no spare ones; empty: all.
-  [[nodiscard]] std::string row_exists() const;
   /// Keys beyond the last, and those not allowed: is there any such?
   [[nodiscard]] bool masks() const;
   /// A score made a logit, where the kernel's text has q, k and `score`.
@@ -50,6 +48,7 @@ class Emitter {
   [[nodiscard]] std::string range() const;
   [[nodiscard]] std::string whole_tile() const;
   [[nodiscard]] std::string allowed() const;
+  [[nodiscard]] std::string write_row(int width, const std::string& sums) const;
   [[nodiscard]] std::string parameters() const;
   [[nodiscard]] std::vector<std::string> buffers() const;
   [[nodiscard]] std::string parameter_name(const std::string& buffer) const;

@@ -139,12 +139,7 @@ std::string fma_kernel(const Emitter& emit) {
   holes["columns"] = std::to_string(columns / 16);
   holes["q"] = spare ? "min(q_first + first_row + i, kQueries - 1)" : "q_first + first_row + i";
   holes["mask"] = emit.masks() || emit.makes_logits() ? filled(kFmaMask, holes) : "";
-  std::string write = emit.write(width, "sums[i][n][j]");
-  if (spare) {
-    write = filled("if ($row_exists) {\n  $write\n}\n",
-                   {{"row_exists", emit.row_exists()}, {"write", write}});
-  }
-  holes["write"] = write;
+  holes["write"] = emit.write(width, "sums[i][n][j]");
   return emit.with_constants(filled(kFmaKernel, holes), {{"kRows", rows},
                                                          {"kEach", s.keys / 16},
                                                          {"kGroups", columns / 16 / width},

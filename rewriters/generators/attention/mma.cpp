@@ -281,11 +281,7 @@ std::string mma_kernel(const Emitter& emit) {
   holes["q"] = spare ? "min(" + q + ", kQueries - 1)" : q;
   holes["mask"] = emit.masks() || emit.makes_logits() ? filled(kMmaMask, holes) : "";
   holes["softmax"] = filled(kSoftmax, holes);
-  std::string write = emit.write(2, "sums[i][n][half * 2 + j]");
-  if (spare)
-    write = filled("if ($row_exists) {\n  $write\n}\n",
-                   {{"row_exists", emit.row_exists()}, {"write", write}});
-  holes["write"] = write;
+  holes["write"] = emit.write(2, "sums[i][n][half * 2 + j]");
 
   const std::string functions =
       matrix_loads(emit.prefix, SharedPlace::kAddress, !narrow) +

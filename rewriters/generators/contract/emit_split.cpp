@@ -5,24 +5,19 @@
 
 #include "rewriters/affine/integers.h"
 #include "rewriters/generators/contract/emit.h"
+#include "rewriters/generators/nests.h"
 #include "rewriters/generators/products.h"
 
 namespace hone::generators::contract {
 
 Buffer Emitter::partial_sums() const {
-  Buffer buffer;
-  buffer.name = partial;
-  buffer.type = c.total_type;
-  buffer.role = Role::kScratch;
-  const auto shape = [&](std::initializer_list<std::int64_t> sizes) {
-    for (const std::int64_t size : sizes) buffer.shape.push_back(Expr(size));
-  };
-  if (shared > 0) {
-    shape({s.tail, shared, s.bm, s.bn});
-  } else {
-    shape({s.split_k, c.batch_size, c.m_size, c.n_size});
-  }
-  return buffer;
+  using Shape = std::vector<std::int64_t>;
+  return scratch_of({partial,
+                     c.total_type,
+                     shared > 0 ? Shape{s.tail, shared, s.bm, s.bn}
+                                : Shape{s.split_k, c.batch_size, c.m_size, c.n_size},
+                     Role::kScratch,
+                     {}});
 }
 
 std::string Emitter::partial_store(int width, const Holes& given) const {

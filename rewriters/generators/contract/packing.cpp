@@ -165,12 +165,11 @@ __global__ void __launch_bounds__(256) $prefixpack_$name($parametersfloat* __res
 )",
                              holes);
   generated.launches.insert(generated.launches.begin(), std::move(launch));
-  Buffer scratch;
-  scratch.name = packing.buffer(prefix);
-  scratch.type = ScalarType::kF32;
-  scratch.role = Role::kScratch;
-  scratch.shape = {Expr(packing.batches * packing.rows), Expr(packing.pitch())};
-  generated.scratch.push_back(std::move(scratch));
+  generated.scratch.push_back(scratch_of({packing.buffer(prefix),
+                                          ScalarType::kF32,
+                                          {packing.batches * packing.rows, packing.pitch()},
+                                          Role::kScratch,
+                                          {}}));
 }
 
 }  // namespace hone::generators::contract

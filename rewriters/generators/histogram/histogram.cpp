@@ -112,14 +112,8 @@ Result<void> print_values(const Goal& goal, const Staged& staged, const std::str
                fmt::format("Values to be scattered, of {} rows.", plan->rows), helpers, code,
                generated);
   }
-  for (const ConcreteBuffer& buffer : staged.scratch) {
-    Buffer scratch;
-    scratch.name = buffer.name;
-    scratch.type = buffer.type;
-    scratch.shape = {*Expr::parse(std::to_string(buffer.elements()))};
-    scratch.role = Role::kScratch;
-    generated.scratch.push_back(std::move(scratch));
-  }
+  for (const ConcreteBuffer& buffer : staged.scratch)
+    generated.scratch.push_back(scratch_of(buffer));
   return {};
 }
 

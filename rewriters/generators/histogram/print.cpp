@@ -90,19 +90,8 @@ class ScatterPrinter : KernelPrinter<Schedule> {
     wide_ = whole_.count + tile_ * (chunks_ + 1) > INT32_MAX;
   }
 
-  [[nodiscard]] const char* index_type() const { return wide_ ? "long long" : "int"; }
-
   void print_constants() {
-    code_.line(fmt::format("constexpr {} kPoints = {};", index_type(), whole_.count));
-    code_.line(fmt::format("constexpr int kThreads = {};", schedule_.threads));
-    if (schedule_.width > 1) {
-      code_.line(fmt::format("constexpr int kVec = {};  // points moved at once", schedule_.width));
-    }
-    if (schedule_.items > 1) {
-      code_.line(
-          fmt::format("constexpr int kItems = {};  // of a thread, loaded before any is used",
-                      schedule_.items));
-    }
+    print_sizes(whole_.count);
     if (group_.steps > 1) {
       code_.line(fmt::format("constexpr int kSteps = {};  // of a walk", group_.steps));
     }
@@ -329,18 +318,11 @@ class ScatterPrinter : KernelPrinter<Schedule> {
   }
 
   void add_launch(const std::string& name, Generated& generated) const {
-    GeneratedLaunch launch;
-    launch.kernel = name;
-    launch.grid = {group_.rows * chunks_ * schedule_.parts};
-    launch.block = {schedule_.threads};
-    launch.shared_bytes = shared_bytes(group_, schedule_);
-    launch.args = parameters_.args();
-    generated.launches.push_back(std::move(launch));
-    for (const std::string& header : parameters_.includes()) {
-      if (std::ranges::find(generated.includes, header) == generated.includes.end()) {
-        generated.includes.push_back(header);
-      }
-    }
+    parameters_.add_launch({.kernel = name,
+                            .grid = {group_.rows * chunks_ * schedule_.parts},
+                            .block = {schedule_.threads},
+                            .shared_bytes = shared_bytes(group_, schedule_)},
+                           generated);
   }
 
   const Group& group_;
@@ -348,7 +330,7 @@ class ScatterPrinter : KernelPrinter<Schedule> {
   Adder adder_;
   std::vector<Target> targets_;
   std::int64_t tile_ = 1, chunks_ = 1;
-  bool walks_ = false, wide_ = false;
+  bool walks_ = false;
 };
 
 }  // namespace

@@ -7,20 +7,6 @@
 
 namespace hone::generators::map {
 
-std::vector<Ref> Points::values() const {
-  std::vector<Ref> all;
-  for (const LaneBody::Store& store : stores) {
-    if (store.guard->is_constant()) all.push_back(store.value);
-  }
-  return all;
-}
-
-std::vector<std::pair<ScalarType, Ref>> Points::elements() const {
-  std::vector<std::pair<ScalarType, Ref>> all;
-  for (const LaneBody::Store& store : stores) all.emplace_back(store.type, store.element);
-  return all;
-}
-
 Result<std::vector<Points>> plan_map(const Goal& goal, const std::vector<nest::Nest>& nests) {
   nest::Nodes& nodes = *goal.nodes;
   std::vector<Points> all;
@@ -75,7 +61,8 @@ int widest(const Goal& goal, const Points& points) {
   for (int width = 16; width > 1; width /= 2) {
     if (points.count < 2 * width) continue;
     const Points whole = without_tail(*goal.nodes, points, width);
-    if (widest_vector(goal, whole.index, whole.values(), whole.elements(), width) == width) {
+    if (widest_vector(goal, whole.index, values_of(whole.stores), elements_of(whole.stores),
+                      width) == width) {
       return width;
     }
   }
@@ -87,7 +74,7 @@ Schedule first_guess(const Goal& goal, const Points& points) {
   schedule.width = widest(goal, points);
   // 32 bytes read by each thread, where there are points for every thread of the device.
   std::size_t bytes = 0;
-  for (const Ref value : points.values()) {
+  for (const Ref value : values_of(points.stores)) {
     for (const Ref load : loads_of(value)) bytes += size_of(load->type);
   }
   const std::int64_t each = static_cast<std::int64_t>(bytes) * schedule.width;

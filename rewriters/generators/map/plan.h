@@ -14,9 +14,6 @@ struct Points {
   std::int64_t count = 1;
   SymbolId index = -1;
   std::vector<LaneBody::Store> stores;
-
-  [[nodiscard]] std::vector<Ref> values() const;
-  [[nodiscard]] std::vector<std::pair<ScalarType, Ref>> elements() const;
 };
 
 /// kRefused: a reduction, or points that share elements.

@@ -41,44 +41,19 @@ class MapPrinter : KernelPrinter<Schedule> {
     const std::int64_t blocks =
         schedule_.blocks_per_sm > 0 ? std::min(tiles, most) : std::max<std::int64_t>(1, tiles);
     wide_ = whole_.count + tile * (blocks + 1) > INT32_MAX;
-    print_constants(tile);
-    print_points(tile, blocks < tiles);
+    print_sizes(whole_.count);
+    code_.line();
+    print_body(tile, blocks < tiles);
     print_tail();
     code_.close();
     code_.line();
 
-    GeneratedLaunch launch;
-    launch.kernel = name;
-    launch.grid = {blocks};
-    launch.block = {schedule_.threads};
-    launch.args = parameters_.args();
-    generated.launches.push_back(std::move(launch));
-    for (const std::string& header : parameters_.includes()) {
-      if (std::ranges::find(generated.includes, header) == generated.includes.end()) {
-        generated.includes.push_back(header);
-      }
-    }
+    parameters_.add_launch({.kernel = name, .grid = {blocks}, .block = {schedule_.threads}},
+                           generated);
   }
 
  private:
-  void print_constants(std::int64_t tile) {
-    code_.line(fmt::format("constexpr {} kPoints = {};", index_type(), whole_.count));
-    code_.line(fmt::format("constexpr int kThreads = {};", schedule_.threads));
-    if (schedule_.width > 1) {
-      code_.line(fmt::format("constexpr int kVec = {};  // points moved at once", schedule_.width));
-    }
-    if (schedule_.items > 1) {
-      code_.line(
-          fmt::format("constexpr int kItems = {};  // of a thread, loaded before any is used",
-                      schedule_.items));
-    }
-    (void)tile;
-    code_.line();
-  }
-
-  [[nodiscard]] const char* index_type() const { return wide_ ? "long long" : "int"; }
-
-  void print_points(std::int64_t tile, bool walks) {
+  void print_body(std::int64_t tile, bool walks) {
     const std::string vec = schedule_.width > 1 ? " * kVec" : "";
     const std::string items = schedule_.items > 1 ? " * kItems" : "";
     const std::string block = wide_ ? "(long long)blockIdx.x" : "blockIdx.x";
@@ -108,7 +83,7 @@ class MapPrinter : KernelPrinter<Schedule> {
     } else {
       body.emit_items(code_,
                       fmt::format("const {} point = first + i * kThreads{};", index_type(), vec),
-                      guarded, whole_.values(), whole_.stores);
+                      guarded, values_of(whole_.stores), whole_.stores);
     }
     if (walks) code_.close();
   }
@@ -127,7 +102,6 @@ class MapPrinter : KernelPrinter<Schedule> {
 
   const Points& points_;
   Points whole_;
-  bool wide_ = false;
 };
 
 }  // namespace

@@ -93,13 +93,8 @@ class Splitter {
     for (int i = 2; depth_of_.contains(name); ++i)
       name = fmt::format("{}{}{}", how_.prefix, word, i);
     depth_of_[name] = 0;
-    Buffer buffer;
-    buffer.name = name;
-    buffer.type = type;
-    buffer.shape = {*Expr::parse(std::to_string(size))};
-    buffer.role = Role::kScratch;
-    stages_.scratch.push_back(buffer);
     stages_.concrete.buffers.push_back({name, type, {size}, Role::kScratch, {}});
+    stages_.scratch.push_back(scratch_of(stages_.concrete.buffers.back()));
     return name;
   }
 

@@ -76,19 +76,11 @@ void RowPrinter::add_launch(const std::string& name, Generated& generated) {
         std::int64_t{schedule_.blocks_per_sm} * std::max(1, goal_.context->target.sm_count);
     groups = std::min(groups, std::max<std::int64_t>(1, most / schedule_.cluster));
   }
-  GeneratedLaunch launch;
-  launch.kernel = name;
-  launch.grid = {groups * schedule_.cluster};
-  launch.block = team.across ? std::vector<std::int64_t>{team.teams, team.threads}
-                             : std::vector<std::int64_t>{std::int64_t{team.threads} * team.teams};
-  launch.shared_bytes = in_shared() ? shared_kept(goal_, plan_, schedule_) : 0;
-  launch.args = parameters_.args();
-  generated.launches.push_back(std::move(launch));
-  for (const std::string& header : parameters_.includes()) {
-    if (std::ranges::find(generated.includes, header) == generated.includes.end()) {
-      generated.includes.push_back(header);
-    }
-  }
+  parameters_.add_launch({.kernel = name,
+                          .grid = {groups * schedule_.cluster},
+                          .block = team.block(),
+                          .shared_bytes = in_shared() ? shared_kept(goal_, plan_, schedule_) : 0},
+                         generated);
 }
 
 /// x / s, where s is one number for the row, as x * (1 / s).

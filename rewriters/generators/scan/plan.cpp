@@ -249,25 +249,13 @@ std::int64_t registers_of_item(const Plan& plan, int width) {
 
 }  // namespace
 
-std::vector<Ref> Plan::values() const {
-  std::vector<Ref> all;
-  for (const Running& one : running) all.push_back(one.each);
-  for (const LaneBody::Store& store : stores) {
-    if (store.guard->is_constant()) all.push_back(store.value);
-  }
-  return all;
-}
-
-std::vector<std::pair<ScalarType, Ref>> Plan::elements() const {
-  std::vector<std::pair<ScalarType, Ref>> all;
-  for (const LaneBody::Store& store : stores) all.emplace_back(store.type, store.element);
-  return all;
-}
-
 Result<Plan> plan_scan(const Goal& goal) { return Planner(goal).plan(); }
 
 int widest(const Goal& goal, const Plan& plan) {
-  return plan.across ? 1 : widest_vector(goal, plan.column, plan.values(), plan.elements(), 8);
+  if (plan.across) return 1;
+  std::vector<Ref> values = values_of(plan.stores);
+  for (const Running& one : plan.running) values.push_back(one.each);
+  return widest_vector(goal, plan.column, values, elements_of(plan.stores), 8);
 }
 
 void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {

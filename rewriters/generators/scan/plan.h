@@ -33,9 +33,6 @@ struct Plan {
   Ref own_part = nullptr;  ///< of the row in hand
   std::vector<Running> running;
   std::vector<LaneBody::Store> stores;
-
-  [[nodiscard]] std::vector<Ref> values() const;
-  [[nodiscard]] std::vector<std::pair<ScalarType, Ref>> elements() const;
 };
 
 /// kRefused: no running reductions, or of several kinds.

@@ -60,18 +60,11 @@ void ScanPrinter::collect_buffers() {
 void ScanPrinter::add_launch(const std::string& name, Generated& generated) {
   const Team& team = schedule_.team;
   const std::int64_t groups = ceil_divide(plan_.rows, team.teams);
-  GeneratedLaunch launch;
-  launch.kernel = name;
-  launch.grid = {schedule_.single_pass ? groups * tiles_of(plan_, schedule_) : groups};
-  launch.block = team.across ? std::vector<std::int64_t>{team.teams, team.threads}
-                             : std::vector<std::int64_t>{std::int64_t{team.threads} * team.teams};
-  launch.args = parameters_.args();
-  generated.launches.push_back(std::move(launch));
-  for (const std::string& header : parameters_.includes()) {
-    if (std::ranges::find(generated.includes, header) == generated.includes.end()) {
-      generated.includes.push_back(header);
-    }
-  }
+  parameters_.add_launch(
+      {.kernel = name,
+       .grid = {schedule_.single_pass ? groups * tiles_of(plan_, schedule_) : groups},
+       .block = team.block()},
+      generated);
 }
 
 Carried ScanPrinter::carried(const Running& one) {

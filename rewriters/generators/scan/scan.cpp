@@ -128,12 +128,7 @@ class Scan : public Generator {
   static void add_scratch(const ConcreteBuffer& buffer, ConcreteProgram& concrete,
                           Generated& generated) {
     concrete.buffers.push_back(buffer);
-    Buffer scratch;
-    scratch.name = buffer.name;
-    scratch.type = buffer.type;
-    scratch.shape = {*Expr::parse(std::to_string(buffer.elements()))};
-    scratch.role = Role::kScratch;
-    generated.scratch.push_back(std::move(scratch));
+    generated.scratch.push_back(scratch_of(buffer));
   }
 
   /// The launch that folds each part.

@@ -218,21 +218,12 @@ void print_transpose(const Goal& goal, const Plan& plan, const Schedule& schedul
   Kernel kernel(goal, plan, schedule, helpers, code);
   kernel.print(name, parameters);
 
-  GeneratedLaunch launch;
-  launch.kernel = name;
-  launch.grid = {plan.batches * kernel.tiles(plan.stored) * kernel.tiles(plan.loaded)};
-  if (schedule.width > 1) {
-    launch.block = {schedule.threads};
-  } else {
-    launch.block = {32, schedule.threads / 32};
-  }
-  launch.args = parameters.args();
-  generated.launches.push_back(std::move(launch));
-  for (const std::string& header : parameters.includes()) {
-    if (std::ranges::find(generated.includes, header) == generated.includes.end()) {
-      generated.includes.push_back(header);
-    }
-  }
+  using Block = std::vector<std::int64_t>;
+  parameters.add_launch(
+      {.kernel = name,
+       .grid = {plan.batches * kernel.tiles(plan.stored) * kernel.tiles(plan.loaded)},
+       .block = schedule.width > 1 ? Block{schedule.threads} : Block{32, schedule.threads / 32}},
+      generated);
 }
 
 }  // namespace hone::generators::transpose

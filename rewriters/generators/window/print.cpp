@@ -69,13 +69,8 @@ class WindowPrinter : KernelPrinter<Schedule> {
     code_.close();
     code_.line();
 
-    GeneratedLaunch launch;
-    launch.kernel = name;
-    launch.grid = {blocks};
-    launch.block = {schedule_.threads};
-    launch.args = parameters_.args();
-    generated.launches.push_back(std::move(launch));
-    generated.includes = parameters_.includes();
+    parameters_.add_launch({.kernel = name, .grid = {blocks}, .block = {schedule_.threads}},
+                           generated);
   }
 
  private:
