@@ -24,12 +24,14 @@ class KernelPrinter {
   void print_sizes(std::int64_t count) {
     code_.line(fmt::format("constexpr {} kPoints = {};", index_type(), count));
     code_.line(fmt::format("constexpr int kThreads = {};", schedule_.threads));
-    if (schedule_.width > 1)
+    if (schedule_.width > 1) {
       code_.line(fmt::format("constexpr int kVec = {};  // points moved at once", schedule_.width));
-    if (schedule_.items > 1)
+    }
+    if (schedule_.items > 1) {
       code_.line(
           fmt::format("constexpr int kItems = {};  // of a thread, loaded before any is used",
                       schedule_.items));
+    }
   }
   [[nodiscard]] const char* index_type() const { return wide_ ? "long long" : "int"; }
 

@@ -26,7 +26,7 @@ std::string shape_of(std::string_view line) {
     const char c = line[i];
     if (line.substr(i).starts_with("//")) break;
     if (c == '"' || c == '\'') {
-      while (++i < line.size() && line[i] != c) i += line[i] == '\\' ? 1 : 0;
+      for (++i; i < line.size() && line[i] != c; ++i) i += line[i] == '\\' ? 1 : 0;
       shape += '0';
       word = false;
     } else if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
@@ -77,7 +77,8 @@ TEST(Copies, NoBlockStandsInTwoGenerators) {
   std::map<std::string, Place> known;
   std::size_t blocks = 0;
   for (const auto& entry : fs::recursive_directory_iterator(generators)) {
-    const fs::path file = entry.path(), folder = file.parent_path();
+    const fs::path& file = entry.path();
+    const fs::path folder = file.parent_path();
     if (folder == generators || folder.filename() == "printing" ||
         (file.extension() != ".cpp" && file.extension() != ".h"))
       continue;

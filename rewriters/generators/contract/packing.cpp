@@ -7,6 +7,7 @@
 
 #include "rewriters/affine/integers.h"
 #include "rewriters/generators/contract/analysis.h"
+#include "rewriters/generators/nests.h"
 #include "rewriters/generators/printing/emit.h"
 #include "rewriters/generators/printing/print_value.h"
 #include "rewriters/generators/printing/text.h"
