@@ -227,12 +227,16 @@ std::vector<Parameter> space_of(const Attention& a, const Goal& goal) {
 namespace {
 
 /// What was fastest on an H200 for heads of 64 and of 128.
-Schedule usual(const Attention& a, Pipe pipe) {
+Schedule usual(const Attention& a, const Goal& goal, Pipe pipe) {
   Schedule s{.pipe = pipe};
   const bool large = padded_columns(a, pipe) > 64;
   if (pipe == Pipe::kWgmmaBulk) {
     s.rows = large ? 128 : 192;
     s.keys = 128;
+    // Where there are few queries, all multiprocessors have some.
+    const int multiprocessors = goal.context == nullptr ? 132 : goal.context->target.sm_count;
+    while (s.rows > 64 && ceil_divide(a.queries, s.rows) * a.batches < multiprocessors)
+      s.rows -= 64;
     s.turns = true;
     // Tiles whose lengths differ are shared out best one at a time.
     s.persistent = !last_are_longest(a);
@@ -253,7 +257,7 @@ Schedule usual(const Attention& a, Pipe pipe) {
 
 /// That, and the same with other tiles.
 std::vector<Schedule> usual_ones(const Attention& a, const Goal& goal, Pipe pipe) {
-  const Schedule first = usual(a, pipe);
+  const Schedule first = usual(a, goal, pipe);
   std::vector<Schedule> asked(4, first), made;
   asked[1].rows = first.rows == 64 ? 128 : 64;
   asked[2].keys = first.keys * 2;

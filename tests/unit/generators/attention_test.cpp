@@ -584,9 +584,10 @@ TEST(Attention, MathLevels) {
 
 /// A start is brought to what fits, and what it is brought to is in the space.
 TEST(Attention, BulkStartsAreInTheSpace) {
-  const auto starts = [](int depth) {
+  const auto starts = [](int depth, int heads) {
     const Task task =
-        Reference{.type = "f16", .depth = depth, .columns = depth}.task(MathLevel::kReassociate);
+        Reference{.type = "f16", .heads = heads, .depth = depth, .columns = depth}.task(
+            MathLevel::kReassociate);
     const RewriteContext context{&task, task.sizes, target_limits("sm_90")};
     std::string text;
     for (const Proposal& proposal : make_rewriter(*kAttention)->propose(task.reference, context)) {
@@ -601,9 +602,11 @@ TEST(Attention, BulkStartsAreInTheSpace) {
     }
     return text;
   };
-  EXPECT_EQ(starts(64), "192 x 128 by 1; 128 x 128 by 1; 192 x 96 by 1; 192 x 128 by 2; ");
-  EXPECT_EQ(starts(128), "128 x 128 by 1; 192 x 64 by 1; 128 x 176 by 1; 128 x 128 by 2; ");
-  EXPECT_EQ(starts(256), "128 x 64 by 1; 128 x 64 by 2; ");
+  EXPECT_EQ(starts(64, 300), "192 x 128 by 1; 128 x 128 by 1; 192 x 96 by 1; 192 x 128 by 2; ");
+  EXPECT_EQ(starts(128, 300), "128 x 128 by 1; 192 x 64 by 1; 128 x 176 by 1; 128 x 128 by 2; ");
+  EXPECT_EQ(starts(256, 300), "128 x 64 by 1; 128 x 64 by 2; ");
+  // Too few queries for all multiprocessors.
+  EXPECT_EQ(starts(64, 2), "64 x 128 by 1; 192 x 128 by 1; 64 x 96 by 1; 64 x 128 by 2; ");
 }
 
 TEST(Attention, SkipsWhatIsMasked) {
