@@ -124,7 +124,7 @@ struct EvaluationRequest {
   Stage stage = Stage::kQuick;
   double best_time_us = 0;  ///< 0: none yet
   /// On a real GPU: of the requests that wait for it, the one of the lowest order has every second
-  /// turn (GpuSet::Priority). It does not travel to other machines.
+  /// turn, but for long runs (GpuLine). It does not travel to other machines.
   std::uint64_t order = 0;
   /// On a real GPU that others wait for: model the candidate first, and measure it only when the
   /// model's time [us] is not above this. 0: measure without asking; infinity: ask always, and

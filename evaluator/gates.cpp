@@ -544,7 +544,11 @@ Result<bool> EvaluatorImpl::Gates::measure() {
       reference_s > 0 ? evaluation_.modelled_us * 1e-6 / reference_s : evaluation_.modelled_us;
   const auto measured = e_.gpu_->measure(
       measure,
-      {.modelled = modelled, .run_s = evaluation_.modelled_us * 1e-6, .order = request_.order},
+      {.modelled = modelled,
+       .order = request_.order,
+       // One that was measured before waits for nobody.
+       .run_s = evaluation_.measurement.time_us > 0 ? 0 : evaluation_.modelled_us * 1e-6,
+       .reference = timed_.reference.key},
       deadline_s, &evaluation_.gates, wanted);
   if (!measured) return std::unexpected(measured.error());
   if (measured->given_up) {

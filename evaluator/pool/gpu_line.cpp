@@ -1,18 +1,29 @@
 #include "evaluator/pool/gpu_line.h"
 
 #include <algorithm>
-#include <limits>
+#include <map>
+#include <string_view>
 #include <tuple>
 
 namespace hone {
 
-std::uint64_t GpuLine::join(const Priority& priority, Clock::time_point now) {
-  if (priority.run_s > kLong)
-    now += std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(kGrace * priority.run_s));
-  line_.emplace(came_, Waiting{priority, now});
+namespace {
+
+GpuLine::Clock::duration of_seconds(double seconds) {
+  return std::chrono::duration_cast<GpuLine::Clock::duration>(
+      std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+std::uint64_t GpuLine::join(const Priority& priority, Clock::time_point now, bool idle) {
+  const double grace =
+      priority.run_s > kLong && !idle ? std::min(kGrace * priority.run_s, kMostGrace) : 0;
+  line_.emplace(came_, Waiting{priority, now + of_seconds(grace), now});
   return came_++;
 }
+
+GpuLine::Clock::duration GpuLine::patience() { return of_seconds(kPatience); }
 
 void GpuLine::take(std::uint64_t number) {
   line_.erase(number);
@@ -25,16 +36,22 @@ GpuLine::Clock::time_point GpuLine::ready(std::uint64_t number) const {
 }
 
 std::optional<std::uint64_t> GpuLine::next(Clock::time_point now) const {
-  double fastest = std::numeric_limits<double>::infinity();  // that somebody modelled
-  for (const auto& [number, one] : line_)
-    if (one.priority.modelled > 0) fastest = std::min(fastest, one.priority.modelled);
+  std::map<std::string_view, double> fastest;  // of each reference, that somebody modelled
+  for (const auto& [number, one] : line_) {
+    const Priority& priority = one.priority;
+    if (priority.modelled <= 0 || now < one.ready) continue;
+    const auto [known, first] = fastest.emplace(priority.reference, priority.modelled);
+    if (!first) known->second = std::min(known->second, priority.modelled);
+  }
   const bool by_model = turns_ % 2 == 0;
   std::optional<std::uint64_t> next;
   std::tuple<double, std::uint64_t> least;
   for (const auto& [number, one] : line_) {
     const Priority& priority = one.priority;
-    const bool far = priority.run_s > kLong && priority.modelled > kFar * fastest;
-    if (now < one.ready || (far && !by_model)) continue;
+    if (now < one.ready) continue;
+    const bool far = priority.run_s > kLong && now < one.joined + of_seconds(kPatience) &&
+                     priority.modelled > kFar * fastest[priority.reference];
+    if (far && !by_model) continue;
     const std::tuple key(by_model ? priority.modelled : 0, priority.order);
     if (!next || key < least) {
       next = number;

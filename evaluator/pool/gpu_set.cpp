@@ -168,14 +168,15 @@ class GpuSet::Turn {
 
 Result<GpuSet::Turn> GpuSet::take(const Priority& priority) {
   std::unique_lock lock(mutex_);
-  const auto mine = line_.join(priority, GpuLine::Clock::now());
+  const auto mine = line_.join(priority, GpuLine::Clock::now(), free_.size() > 1);
   const auto ends = [&] {
     return cancelled_ || left() == 0 ||
            (!free_.empty() && line_.next(GpuLine::Clock::now()) == mine);
   };
   moved_.wait_until(lock, line_.ready(mine), ends);
-  // Whoever is let past moves the line when it leaves, and whose time comes asks again by itself.
-  moved_.wait(lock, ends);
+  // Whoever leaves wakes the others; whose patience ends asks by itself.
+  while (!moved_.wait_for(lock, GpuLine::patience(), ends)) {
+  }
   const bool turn_came = !cancelled_ && left() > 0;
   if (turn_came)
     line_.take(mine);

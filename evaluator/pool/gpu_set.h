@@ -110,7 +110,6 @@ class GpuSet {
   std::mutex mutex_;  ///< of what follows
   std::condition_variable moved_;
   std::deque<std::size_t> free_;  ///< GPUs, by index; the one that idles longest first
-  /// Who waits: its order, a number that grows, and what it is modelled at.
   GpuLine line_;
   std::map<std::string, double> first_us_;  ///< by key: what a reference takes on the first GPU
   std::map<std::string, protocol::MeasureRequest> admissions_;  ///< by key
