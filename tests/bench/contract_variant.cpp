@@ -2,8 +2,10 @@
 //
 //   contract_variant 4096 4096 4096 f32 NN tf32x3 pipe=fma bm=128 > v.cu   (the rest: the start)
 //   contract_variant 4096 4096 4096 bf16 NN reassociate start=2 > v.cu     (the third first guess)
-//   contract_variant 4096 4096 4096 e4m3xe5m2 NT reduced > v.cu            (8-bit floats: C is
-//   bf16) contract_variant conv 8x64x512x1024 128x3x3 0 1 tf32 bm=128 > v.cu
+//   contract_variant 4096 4096 4096 e4m3xe5m2 NT reduced > v.cu    (8-bit floats: C is bf16)
+//   contract_variant 4096 4096 4096 f32 NNL tf32x3 > v.cu          (A and B are zero above the
+//     diagonal, and are not read there; NNU: below it)
+//   contract_variant conv 8x64x512x1024 128x3x3 0 1 tf32 bm=128 > v.cu
 //     (a convolution: images x channels x height x width, outputs x the window, padding, dilation)
 //   nvcc -std=c++20 -O3 -gencode=arch=compute_90a,code=sm_90a v.cu -o v && ./v
 //
@@ -104,7 +106,9 @@ std::optional<Problem> product_of(char** args) {
   if (!first || !second) return std::nullopt;
   const ScalarType type = *first, b_type = *second;
   const ScalarType out = is_fp8(type) ? ScalarType::kBf16 : type;
-  const bool a_transposed = args[4][0] == 'T', b_transposed = args[4][1] == 'T';
+  const std::string layout = args[4];
+  const bool a_transposed = layout[0] == 'T', b_transposed = layout[1] == 'T';
+  const char triangle = layout.size() > 2 ? layout[2] : ' ';
   NestCase& nest = *problem.nest;
   auto& nodes = nest.nodes;
   const auto i = nodes.new_symbol("i", m), j = nodes.new_symbol("j", n),
@@ -127,7 +131,16 @@ std::optional<Problem> product_of(char** args) {
   nest.nest.dims = {i, j};
   nest.nest.element = at(i, m, j, n, false);
   nest.nest.guard = nodes.boolean(true);
-  nest.nest.value = nodes.cast(nodes.reduce("+", {l}, nodes.op("*", sum, {a, b})), out);
+  Ref term = nodes.op("*", sum, {a, b});
+  if (triangle != ' ') {
+    const auto [first, last] = triangle == 'L' ? std::pair(j, i) : std::pair(i, j);
+    const auto from_to = [&](nest::SymbolId from, nest::SymbolId to) {
+      return nodes.non_negative(nodes.subtract(nodes.index(to), nodes.index(from)));
+    };
+    term =
+        nodes.select(nodes.both(from_to(first, l), from_to(l, last)), term, nodes.number(0, sum));
+  }
+  nest.nest.value = nodes.cast(nodes.reduce("+", {l}, term), out);
   nest.nest.covers = true;
   problem.type = type;
   problem.b_type = b_type;
@@ -139,7 +152,14 @@ std::optional<Problem> product_of(char** args) {
   problem.products = "m * n * k";
   problem.want = fmt::format(
       "const long long i = at / n, j = at % n;\n"
-      "    for (long long l = 0; l < k; ++l) want += (double)(float)a[{}] * (double)(float)b[{}];",
+      "    for (long long l = {}; l < {}; ++l) want += (double)(float)a[{}] * "
+      "(double)(float)b[{}];",
+      triangle == ' '   ? "0"
+      : triangle == 'L' ? "j"
+                        : "i",
+      triangle == ' '   ? "k"
+      : triangle == 'L' ? "i + 1"
+                        : "j + 1",
       a_transposed ? "l * m + i" : "i * k + l", b_transposed ? "j * k + l" : "l * n + j");
   return problem;
 }
@@ -183,7 +203,8 @@ int main_of(int count, char** args) {
   const bool convolves = count > 1 && std::string_view(args[1]) == "conv";
   if (count < 7) {
     std::fputs(
-        "contract_variant M N K f32|f16|bf16|f64|e4m3[xe5m2] NN|NT|TN|TT MATH [parameter=value …]\n"
+        "contract_variant M N K f32|f16|bf16|f64|e4m3[xe5m2] NN|NT|TN|TT[L|U] MATH "
+        "[parameter=value …]\n"
         "contract_variant conv NxCxHxW OxRxS PADDING DILATION MATH [parameter=value …]\n",
         stderr);
     return 2;
