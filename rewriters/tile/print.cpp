@@ -42,8 +42,6 @@ class ProgramPrinter {
         for (const char* word :
              {"from", "big", "rest", "line", "k", "got", "i", "upper", "lower", "place"})
           names_.take(word);
-    for (const Elements& elements : p_.elements)
-      element_names_.push_back(names_.fresh(elements.name));
     for (const auto& parameter : p_.parameters)
       parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
     values_.on_load = [this](Ref load) -> std::string {
@@ -235,14 +233,6 @@ class ProgramPrinter {
     });
     return sums;
   }
-  static std::set<int> elements_of(const Body& body) {
-    std::set<int> elements;
-    for_each_operation(body, [&](const Operation& operation) {
-      if (const auto* gather = std::get_if<Gather>(&operation.is))
-        elements.insert(gather->elements);
-    });
-    return elements;
-  }
   static bool stages_outputs(const Body& body) {
     bool found = false;
     for_each_operation(body, [&](const Operation& operation) {
@@ -263,16 +253,7 @@ class ProgramPrinter {
       code.line(fmt::format("const int {} = static_cast<int>(threadIdx.x) / 128 - {};", group_,
                             first_group));
     sums_here_ = sums_of(role.body);
-    const std::set<int> elements = elements_of(role.body);
-    for (const int e : elements) {
-      const Elements& one = p_.elements[static_cast<std::size_t>(e)];
-      code.line(fmt::format("float {}[{}];", element_names_[static_cast<std::size_t>(e)],
-                            one.registers(role.warp_groups * 128)));
-    }
-    const bool as_fragments = std::ranges::any_of(elements, [&](int e) {
-      return p_.elements[static_cast<std::size_t>(e)].order == Elements::Order::kFragments;
-    });
-    if (!sums_here_.empty() || as_fragments)
+    if (!sums_here_.empty())
       code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;");
     for (const int s : sums_here_) {
       code.line(fmt::format("float {}[{}] = {{}};", sums_names_[static_cast<std::size_t>(s)],
@@ -396,42 +377,6 @@ class ProgramPrinter {
     code.block(split_tile(tile,
                           {.from = "&" + place(split.ring, split.tile, ""),
                            .rest = "&" + place(split.to_ring, split.rest, ""),
-                           .thread = thread_,
-                           .threads = role_->warp_groups * 128},
-                          p_.prefix, tf32_));
-  }
-
-  const Elements& elements(int at) const { return p_.elements[static_cast<std::size_t>(at)]; }
-
-  void text(const Gather& gather, Code& code) {
-    const Elements& to = elements(gather.elements);
-    const std::string& name = element_names_[static_cast<std::size_t>(gather.elements)];
-    const std::string row = index(gather.row), k = index(gather.k);
-    values_.indices[gather.row_symbol] = "row";
-    values_.indices[gather.k_symbol] = "k";
-    code.comment(fmt::format("{} x {} elements, whose loads go on by themselves.", to.rows, to.k));
-    code.lines(each_element(to, thread_, role_->warp_groups * 128, row, k,
-                            fmt::format("{}[i] = {};", name, values_.print(gather.value))));
-  }
-
-  void text(const RoundElements& round, Code& code) {
-    code.comment(fmt::format("64 rows as tf32{}.", round.rest < 0 ? "" : ", and what that leaves"));
-    code.lines(round_elements(elements(round.elements),
-                              {.from = element_names_[static_cast<std::size_t>(round.elements)],
-                               .first_row = "",
-                               .to = rows_->fragments(round.fragments),
-                               .rest = round.rest < 0 ? "" : rows_->fragments(round.rest)},
-                              p_.prefix, tf32_));
-  }
-
-  void text(const WriteTile& write, Code& code) {
-    code.comment(fmt::format("{} as tf32{}.",
-                             element_names_[static_cast<std::size_t>(write.elements)],
-                             write.rest < 0 ? "" : ", and what that leaves"));
-    code.block(write_tile(elements(write.elements),
-                          {.from = element_names_[static_cast<std::size_t>(write.elements)],
-                           .big = "&" + place(write.ring, write.big, ""),
-                           .rest = write.rest < 0 ? "" : "&" + place(write.ring, write.rest, ""),
                            .thread = thread_,
                            .threads = role_->warp_groups * 128},
                           p_.prefix, tf32_));
@@ -645,7 +590,6 @@ class ProgramPrinter {
   std::vector<int> multiplying_;  ///< sums of products on their way
   const Role* role_ = nullptr;    ///< that is printed
   std::string thread_;            ///< the thread's number in it
-  std::vector<std::string> element_names_;
   Tf32Helpers tf32_;
   bool runs_ = false, short_runs_ = false, splits_ = false;
   std::set<std::pair<int, int>> copies_;  ///< dimensions, and to how many blocks

@@ -105,13 +105,6 @@ struct SplitTile {
   int ring = 0, tile = 0;
   int to_ring = 1, rest = 0;
 };
-/// Producer, all threads of a role: elements as tf32 to tiles of the acquired stage. What is in
-/// `big` and what is in `rest` is the element, to 2^-23 of it.
-struct WriteTile {
-  int elements = 0;
-  int ring = 0;
-  int big = 0, rest = -1;  ///< -1: is not needed
-};
 /// Producer: goes on to the next stage.
 struct Commit {
   int ring = 0;
@@ -181,8 +174,8 @@ struct Store {
 
 struct Operation {
   std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, AddRuns,
-               Store, Release, Await, SplitTile, ReadFragments, ReadPatch, Gather, RoundElements,
-               WriteTile, MapSums, MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn>
+               Store, Release, Await, SplitTile, ReadFragments, ReadPatch, MapSums, MapRows,
+               ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn>
       is;
 };
 
@@ -212,9 +205,8 @@ struct Program {
   std::vector<Sums> sums;
   std::vector<Rows> rows = {};
   std::vector<Fragments> fragments = {};
-  std::vector<Elements> elements = {};
   std::vector<Role> roles;
-  /// Buffers that are read by values of Stores and Gathers, and then those that are written but
+  /// Buffers that are read by values of Stores, and then those that are written but
   /// through views: parameters.
   struct Parameter {
     std::string buffer;
@@ -245,9 +237,9 @@ struct Limits {
 /// kRefused, with the operation and the reason:
 ///   shapes and layouts that do not fit a copy or a product; a stage that is read before it is
 ///   full, filled before it is empty, or never released; a ring with no or two producers; sums and
-///   fragments that are touched while products are on their way; rows or elements that have no
-///   value yet, or are folded in part; turns that are not taken and passed alike; more registers
-///   than a role has; more shared memory than a block has.
+///   fragments that are touched while products are on their way; rows that have no value yet, or
+///   are folded in part; turns that are not taken and passed alike; more registers than a role has;
+///   more shared memory than a block has.
 [[nodiscard]] Result<void> verify(const Program& program, const Limits& limits);
 
 /// The kernel and what stands before it, for sm_90a. The program must verify.

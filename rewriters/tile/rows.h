@@ -91,35 +91,6 @@ struct ReadPatch {
   std::int64_t width = 64, across = 1, down = 0;  // [elements]
 };
 
-/// rows x k elements of f32 on their way to a tile or to fragments, in the registers of all threads
-/// of a role. Who has which: as wgmma reads A, of 64 rows for each warp group; or so that
-/// neighbouring threads have neighbours along k, or along the rows.
-struct Elements {
-  enum class Order { kFragments, kAlongK, kAlongRows };
-  std::string name;
-  int rows = 64, k = 32;
-  Order order = Order::kFragments;
-
-  /// Of each of so many threads.
-  [[nodiscard]] int registers(int threads) const {
-    return order == Order::kFragments ? k / 2 : rows * k / threads;
-  }
-};
-
-/// elements = value, whose loads go on by themselves until the elements are used.
-struct Gather {
-  int elements = 0;
-  nest::Ref value = nullptr;
-  nest::Ref row = nullptr, k = nullptr;           ///< of the first element
-  nest::SymbolId row_symbol = -1, k_symbol = -1;  ///< what they are called in `value`
-};
-
-/// fragments = elements, rounded to tf32, and `rest`, other fragments: what that leaves, as tf32.
-struct RoundElements {
-  int elements = 0;
-  int fragments = 0, rest = -1;  ///< -1: is not needed
-};
-
 /// Waits until at most `left` of the products that were started are on their way.
 struct Await {
   int left = 0;

@@ -65,10 +65,6 @@ void RowsText::begin(const Role& role, const std::string& group, Code& code) {
       fragments.insert(read->fragments);
       if (read->rest >= 0) fragments.insert(read->rest);
     }
-    if (const auto* round = std::get_if<RoundElements>(&operation.is)) {
-      fragments.insert(round->fragments);
-      if (round->rest >= 0) fragments.insert(round->rest);
-    }
   });
   if (!rows.empty()) code.comment("Of the two rows of which a lane has some columns.");
   for (const int at : rows)

@@ -29,23 +29,12 @@ struct ReadCall {
                                      const ReadCall& call, const std::string& there,
                                      const std::string& prefix, Tf32Helpers& helpers);
 
-/// Elements of threads as `thread` of `threads` has them: a loop over i in which `row` and `k`, of
-/// the first element on, are what each is, and then `body`.
-[[nodiscard]] std::string each_element(const Elements& elements, const std::string& thread,
-                                       int threads, const std::string& row, const std::string& k,
-                                       const std::string& body);
-[[nodiscard]] std::string round_elements(const Elements& elements, const ReadCall& call,
-                                         const std::string& prefix, Tf32Helpers& helpers);
-
 /// `thread`, an expression, is one of `threads`.
 struct SplitCall {
-  std::string from;
-  std::string big, rest;  ///< expressions; big: where elements are written; rest may be empty there
+  std::string from, rest;  ///< expressions
   std::string thread;
   int threads = 128;
 };
-[[nodiscard]] std::string write_tile(const Elements& elements, const SplitCall& call,
-                                     const std::string& prefix, Tf32Helpers& helpers);
 [[nodiscard]] std::string split_tile(const SharedTile& tile, const SplitCall& call,
                                      const std::string& prefix, Tf32Helpers& helpers);
 

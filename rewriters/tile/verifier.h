@@ -78,16 +78,6 @@ class Verifier {
   /// Each warp of a block tells those of its own block.
   void read_by_warps(int at);
 
-  void check(const Gather& gather);
-  /// Elements that have values, in the order that their user needs.
-  bool has_elements(int at, bool for_fragments);
-
-  void check(const RoundElements& round);
-
-  void check(const WriteTile& write);
-  /// A tile of the acquired stage is written with what has this type and shape.
-  bool fill(int to_ring, int at, const SharedTile& from);
-
   void check(const ReadFragments& read);
   void check(const ReadPatch& read);
   /// All copies to this tile round to tf32.
@@ -158,7 +148,6 @@ class Verifier {
   std::vector<RingState> states_;
   std::vector<RowsState> rows_;
   std::vector<bool> rounded_;       ///< fragments that have values
-  std::vector<bool> gathered_;      ///< elements that have
   std::vector<Underway> underway_;  ///< in the order of their start
   bool unknown_ = false;            ///< whether there may be fewer, where a loop has no rounds
   bool turn_ = false;               ///< the role has it

@@ -29,7 +29,6 @@ Result<void> Verifier::run() {
     states_.assign(program_.rings.size(), {});
     rows_.assign(program_.rows.size(), RowsState::kNothing);
     rounded_.assign(program_.fragments.size(), false);
-    gathered_.assign(program_.elements.size(), false);
     underway_.clear();
     unreleased_.clear();
     read_.clear();
@@ -112,11 +111,8 @@ void Verifier::check_ring(const Ring& ring) {
 }
 
 void Verifier::check_registers(const Role& role) {
-  std::set<int> sums, fragments, elements;
+  std::set<int> sums, fragments;
   for_each_operation(role.body, [&](const Operation& operation) {
-    if (const auto* gather = std::get_if<Gather>(&operation.is);
-        gather && is_place(gather->elements, program_.elements.size()))
-      elements.insert(gather->elements);
     if (const auto* add = std::get_if<AddRuns>(&operation.is);
         add && is_place(add->sums, program_.sums.size()))
       sums.insert(add->sums);
@@ -130,13 +126,10 @@ void Verifier::check_registers(const Role& role) {
   for (const int at : sums) kept += program_.sums[static_cast<std::size_t>(at)].columns / 2;
   for (const int at : fragments)
     kept += program_.fragments[static_cast<std::size_t>(at)].registers();
-  for (const int at : elements)
-    kept += program_.elements[static_cast<std::size_t>(at)].registers(role.warp_groups * 128);
   // Addresses, rows, and what a loop needs.
-  if ((sums.size() > 1 || !elements.empty()) && kept + 32 > registers_of(role))
-    refuse(fmt::format(
-        "{} registers of sums, fragments and elements do not fit role '{}', which has {}", kept,
-        role.name, registers_of(role)));
+  if (sums.size() > 1 && kept + 32 > registers_of(role))
+    refuse(fmt::format("{} registers of sums and fragments do not fit role '{}', which has {}",
+                       kept, role.name, registers_of(role)));
 }
 
 int Verifier::registers_of(const Role& role) const {
@@ -262,14 +255,21 @@ void Verifier::check(const BulkCopy& copy) {
 void Verifier::check(const SplitTile& split) {
   const bool placed = is_place(split.ring, program_.rings.size()) &&
                       is_place(split.to_ring, program_.rings.size()) &&
-                      is_place(split.tile, ring(split.ring).tiles.size());
+                      is_place(split.tile, ring(split.ring).tiles.size()) &&
+                      is_place(split.rest, ring(split.to_ring).tiles.size());
   if (!placed || split.ring == split.to_ring) return refuse("a split of what is not there");
   const SharedTile& tile = ring(split.ring).tiles[static_cast<std::size_t>(split.tile)];
   if (!state(split.ring).full)
     return refuse(fmt::format("'{}' is split before it is full", tile.name));
   if (!state(split.to_ring).acquired)
     return refuse(fmt::format("'{}' is split to a stage that is not empty", tile.name));
-  if (!fill(split.to_ring, split.rest, tile)) return;
+  const SharedTile& to = ring(split.to_ring).tiles[static_cast<std::size_t>(split.rest)];
+  if (const std::string why = split_mistake(tile, to, role_->warp_groups * 128); !why.empty())
+    return refuse(why);
+  auto& written = state(split.to_ring).copied[static_cast<std::size_t>(split.rest)];
+  if (std::ranges::count(written, true) != 0)
+    refuse(fmt::format("a part of '{}' is written twice", to.name));
+  written.assign(written.size(), true);
   if (!is_along_k(tile)) {
     refuse(fmt::format("'{}' lies along its rows, and is split as if wgmma read it itself",
                        tile.name));
@@ -283,33 +283,6 @@ void Verifier::read_by_warps(int at) {
     refuse(fmt::format("warps read ring '{}' by themselves, which blocks of a cluster share",
                        ring(at).name));
   state(at).multiplied = true;
-}
-
-void Verifier::check(const WriteTile& write) {
-  if (!has_ring(write.ring) || !has_elements(write.elements, false)) return;
-  const Elements& from = program_.elements[static_cast<std::size_t>(write.elements)];
-  if (!state(write.ring).acquired)
-    return refuse(fmt::format("'{}' are written to a stage that is not empty", from.name));
-  const SharedTile tile{from.name, ScalarType::kF32,
-                        wgmma_operand(from.rows, from.k, true, ScalarType::kF32)};
-  if (fill(write.ring, write.big, tile) && write.rest >= 0) fill(write.ring, write.rest, tile);
-}
-
-bool Verifier::fill(int to_ring, int at, const SharedTile& from) {
-  if (!is_place(at, ring(to_ring).tiles.size())) {
-    refuse("a split of what is not there");
-    return false;
-  }
-  const SharedTile& to = ring(to_ring).tiles[static_cast<std::size_t>(at)];
-  auto& written = state(to_ring).copied[static_cast<std::size_t>(at)];
-  if (const std::string why = split_mistake(from, to, role_->warp_groups * 128); !why.empty()) {
-    refuse(why);
-    return false;
-  }
-  if (std::ranges::count(written, true) != 0)
-    refuse(fmt::format("a part of '{}' is written twice", to.name));
-  written.assign(written.size(), true);
-  return true;
 }
 
 void Verifier::check(const Commit& commit) {
@@ -403,9 +376,7 @@ int Program::writers(int ring) const {
     bool writes = false;
     for_each_operation(role.body, [&](const Operation& operation) {
       const auto* split = std::get_if<SplitTile>(&operation.is);
-      const auto* write = std::get_if<WriteTile>(&operation.is);
-      writes |=
-          (split != nullptr && split->to_ring == ring) || (write != nullptr && write->ring == ring);
+      writes |= split != nullptr && split->to_ring == ring;
     });
     warps += writes ? 4 * role.warp_groups : 0;
   }

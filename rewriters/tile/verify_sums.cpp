@@ -13,64 +13,6 @@ bool Verifier::depends_on_group(nest::Ref value) const {
   return std::ranges::any_of(of_group_, [&](SymbolId symbol) { return value->uses(symbol); });
 }
 
-void Verifier::check(const Gather& gather) {
-  if (!is_place(gather.elements, program_.elements.size()) || gather.value == nullptr ||
-      gather.row == nullptr || gather.k == nullptr)
-    return refuse("elements of what is not there");
-  const Elements& to = program_.elements[static_cast<std::size_t>(gather.elements)];
-  if (role_->one_thread)
-    return refuse(fmt::format("'{}' are in the registers of one thread alone", to.name));
-  const int threads = role_->warp_groups * 128;
-  if (to.k != line_of(ScalarType::kF32) || to.rows < 8 || to.rows % 8 != 0 ||
-      (to.order == Elements::Order::kFragments ? to.rows != 64 : to.rows * to.k % threads != 0))
-    return refuse(fmt::format("{} threads do not divide {} x {} elements of '{}'", threads, to.rows,
-                              to.k, to.name));
-  // Conditions hold for what the symbols say, and must for all elements.
-  const auto reaches = [&](nest::Ref first, SymbolId symbol, int count) {
-    const auto range = program_.nodes->range(first);
-    return symbol >= 0 && range && range->low >= 0 &&
-           range->high + count <= program_.nodes->extent(symbol);
-  };
-  if (!reaches(gather.row, gather.row_symbol, to.rows) || !reaches(gather.k, gather.k_symbol, to.k))
-    return refuse(fmt::format("'{}' go on where what they are called does not reach", to.name));
-  std::set<std::string> written;
-  for (const Role& role : program_.roles)
-    for_each_operation(role.body, [&](const Operation& operation) {
-      if (const auto* store = std::get_if<Store>(&operation.is)) written.insert(store->buffer);
-    });
-  nest::for_each(gather.value, [&](nest::Ref node) {
-    if (node->kind == nest::Node::Kind::kLoad &&
-        (written.contains(node->op) ||
-         std::ranges::none_of(program_.parameters, [&](const Program::Parameter& one) {
-           return one.buffer == node->op && !one.written;
-         })))
-      refuse(fmt::format("'{}' reads '{}', which is no parameter to read", to.name, node->op));
-  });
-  gathered_[static_cast<std::size_t>(gather.elements)] = true;
-}
-
-bool Verifier::has_elements(int at, bool for_fragments) {
-  if (!is_place(at, program_.elements.size())) {
-    refuse("elements of what is not there");
-    return false;
-  }
-  const Elements& elements = program_.elements[static_cast<std::size_t>(at)];
-  if (!gathered_[static_cast<std::size_t>(at)])
-    refuse(fmt::format("'{}' have no values yet", elements.name));
-  if ((elements.order == Elements::Order::kFragments) != for_fragments)
-    refuse(fmt::format("'{}' are not in the order of {}", elements.name,
-                       for_fragments ? "fragments" : "a tile"));
-  return true;
-}
-
-void Verifier::check(const RoundElements& round) {
-  if (!has_elements(round.elements, true)) return;
-  const Elements& from = program_.elements[static_cast<std::size_t>(round.elements)];
-  const SharedTile tile{from.name, ScalarType::kF32,
-                        wgmma_operand(from.rows, from.k, true, ScalarType::kF32)};
-  fill_fragments(tile, round.fragments, round.rest);
-}
-
 void Verifier::check(const ReadFragments& read) {
   if (!is_place(read.ring, program_.rings.size()) ||
       !is_place(read.tile, ring(read.ring).tiles.size()))

@@ -39,10 +39,8 @@ class BulkBuilder {
   [[nodiscard]] std::pair<int, int> registers() const;
   static constexpr int kSplitRegisters = 72;  ///< what the compiler takes where there are enough
 
-  /// What a role makes of B for wgmma: where threads read elements, B rounded to tf32; of three
-  /// products what that leaves. Where copies bring B, wgmma reads its upper bits there.
+  /// Of three products, what wgmma leaves of B, whose upper bits it reads where copies bring it.
   void add_tf32_ring();
-  [[nodiscard]] bool makes_b() const { return is_thrice(s_.pipe) || is_gathered(s_.pipe); }
   /// Whether wgmma has A in registers.
   [[nodiscard]] bool reads_fragments() const;
   [[nodiscard]] bool is_turned() const { return c_.n != given_.n; }
@@ -100,27 +98,17 @@ class BulkBuilder {
 
   tile::Operation math();
 
-  void name_elements();
-  /// Reads the elements of an operand of `size` rows from (first, k) on; what lies beyond is 0.
-  tile::Operation gather_of(int elements, const Operand& operand, const Place& where, Ref first,
-                            Ref k, std::int64_t size);
-  tile::Operation gather_a(const Place& where, Ref k, Ref of_group);
-  tile::Operation gather_b(const Place& where, Ref k);
-
-  /// B to what wgmma reads of it, its elements read a tile ahead.
-  tile::Operation gather();
-
   /// What products of B's upper bits leave of it.
   tile::Operation split();
 
   /// One tile of k as tf32.
-  tile::Body tf32_round(const Place& where, SymbolId k, Ref of_group);
+  tile::Body tf32_round(SymbolId k, Ref of_group);
   /// Fragments by the tile of B whose copy has come: once, or the three products of halves that
   /// matter, the small ones first. `fresh`: the first of all. `from`: which fragments.
-  void multiply_fragments(tile::Body& body, Ref fresh, tile::Body meanwhile, int from = 0);
+  void multiply_fragments(tile::Body& body, Ref fresh, tile::Body meanwhile = {}, int from = 0);
 
   /// Runs of a few tiles of k, each of which ends before its sums are added up.
-  tile::Operation over_runs(const Place& where, SymbolId k, Ref of_group);
+  tile::Operation over_runs(SymbolId k, Ref of_group);
   [[nodiscard]] bool in_runs() const { return adds_in_runs(c_, s_.pipe); }
   [[nodiscard]] bool in_short_runs() const { return adds_in_short_runs(c_, s_.pipe); }
 

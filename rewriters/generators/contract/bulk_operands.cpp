@@ -179,13 +179,6 @@ std::optional<BulkF32> bulk_f32_of(const Contraction& c) {
   return patches && (!best || patches->packed < best->packed) ? patches : best;
 }
 
-bool has_gathered_f32(const Contraction& c) {
-  const auto is_f32 = [&](const Operand& operand) {
-    return operand.type == ScalarType::kF32 && !reads(operand.value, c) && !reads(operand.mask, c);
-  };
-  return is_f32(c.a) && is_f32(c.b);
-}
-
 bool of_columns(const Contraction& c) { return c.a.along_k && !c.b.along_k; }
 
 Contraction transposed(const Contraction& c) {
@@ -203,7 +196,6 @@ bool uses_patches(const Contraction& c, Pipe pipe) {
 }
 
 Contraction as_multiplied(const Contraction& c, const Schedule& s, const std::string& prefix) {
-  if (is_gathered(s.pipe)) return of_columns(c) ? transposed(c) : c;
   if (!is_bulk_tf32(s.pipe)) return c;
   const BulkF32& way = *c.bulk_f32;
   Contraction built = way.turned ? transposed(c) : c;
@@ -222,7 +214,6 @@ Contraction as_multiplied(const Contraction& c, const Schedule& s, const std::st
 
 std::int64_t tf32_bytes(const Contraction& c, const Schedule& s) {
   const std::int64_t line = 128;  // [B] of k
-  if (is_gathered(s.pipe)) return s.stages * (line * s.bn * (is_thrice(s.pipe) ? 2 : 1) + 16);
   const std::int64_t made = is_thrice(s.pipe) ? kMadeStages * (line * s.bn + 16) : 0;
   if (!uses_patches(c, s.pipe)) return s.stages * (line * (s.bm + s.bn) + 16) + made;
   const std::int64_t patch = tiling_of(*c.patches, s.bm)->box_elements() * 4;

@@ -50,10 +50,9 @@ BulkBuilder::BulkBuilder(const Contraction& given, const Schedule& s, const Goal
   program_.grid = std::clamp<std::int64_t>(sms / s.cluster, 1, tiles_) * s.cluster;
   program_.comment = fmt::format(
       "{}{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. "
-      "{}, {} of 128 threads multiply them; each block does every {}th tile.{}",
+      "A thread copies tiles there, {} of 128 threads multiply them; each block does every {}th "
+      "tile.{}",
       given.describe(), is_turned() ? ", transposed" : "", s.bm, s.bn, tile_k_, s.stages,
-      is_gathered(s.pipe) ? "A group of 128 threads writes those of one operand there"
-                          : "A thread copies tiles there",
       s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64), program_.grid / s.cluster,
       (s.cluster == 1 ? "" : fmt::format(" {} blocks share their tiles of B.", s.cluster)) +
           (s.split_k == 1
@@ -66,23 +65,21 @@ tile::Program BulkBuilder::build() {
   program_.group = nodes_.new_symbol("group", s_.bm / 64);
   program_.sums = {{"sums", s_.bn}};
   if (in_runs() || in_short_runs() || is_thrice(s_.pipe)) program_.sums.push_back({"runs", s_.bn});
-  if (!is_gathered(s_.pipe)) {
-    const auto tile_of = [&](const char* name, const Operand& operand, int rows, bool along_k) {
-      return tile::SharedTile{name, operand.type,
-                              tile::wgmma_operand(rows, tile_k_, along_k, operand.type)};
-    };
-    program_.views = {tiling_ ? view_of_patches() : *view_of(c_, c_.a, s_.bm),
-                      *view_of(c_, c_.b, s_.bn / s_.cluster)};
-    a_along_k_ = !tiling_ && strides_of(c_, c_.a)->other == 1;
-    const bool b_along_k = strides_of(c_, c_.b)->other == 1;
-    const tile::SharedTile tile_b = tile_of("tile_b", c_.b, s_.bn, b_along_k);
-    if (tiling_) {
-      program_.rings = {{"patches", kPatchStages, {patch()}}, {"tiles", s_.stages, {tile_b}}};
-    } else {
-      program_.rings = {{"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm, a_along_k_), tile_b}}};
-    }
+  const auto tile_of = [&](const char* name, const Operand& operand, int rows, bool along_k) {
+    return tile::SharedTile{name, operand.type,
+                            tile::wgmma_operand(rows, tile_k_, along_k, operand.type)};
+  };
+  program_.views = {tiling_ ? view_of_patches() : *view_of(c_, c_.a, s_.bm),
+                    *view_of(c_, c_.b, s_.bn / s_.cluster)};
+  a_along_k_ = !tiling_ && strides_of(c_, c_.a)->other == 1;
+  const bool b_along_k = strides_of(c_, c_.b)->other == 1;
+  const tile::SharedTile tile_b = tile_of("tile_b", c_.b, s_.bn, b_along_k);
+  if (tiling_) {
+    program_.rings = {{"patches", kPatchStages, {patch()}}, {"tiles", s_.stages, {tile_b}}};
+  } else {
+    program_.rings = {{"tiles", s_.stages, {tile_of("tile_a", c_.a, s_.bm, a_along_k_), tile_b}}};
   }
-  if (is_hopper_tf32(s_.pipe) && makes_b()) add_tf32_ring();
+  if (is_thrice(s_.pipe)) add_tf32_ring();
   // Copies round what products read from where they bring it.
   if (s_.pipe == Pipe::kBulkTf32)
     for (tile::View& view : program_.views) view.as_tf32 = true;
@@ -98,35 +95,30 @@ tile::Program BulkBuilder::build() {
   stage_outputs();
   parameters();
   const auto [load_registers, math_registers] = registers();
-  made_ring_ = is_gathered(s_.pipe) ? 0 : b_ring() + 1;
-  if (is_gathered(s_.pipe)) {
-    name_elements();
-    program_.roles = {{.name = "gather", .registers = load_registers, .body = {gather()}}};
-  } else {
-    program_.roles = {{.name = "load",
-                       .registers = load_registers,
-                       .one_thread = true,
-                       .body = {tiling_ ? load_patches() : load()}}};
-    if (makes_b())
-      program_.roles.push_back({.name = "split", .registers = kSplitRegisters, .body = {split()}});
-  }
+  made_ring_ = b_ring() + 1;
+  program_.roles = {{.name = "load",
+                     .registers = load_registers,
+                     .one_thread = true,
+                     .body = {tiling_ ? load_patches() : load()}}};
+  if (is_thrice(s_.pipe))
+    program_.roles.push_back({.name = "split", .registers = kSplitRegisters, .body = {split()}});
   program_.roles.push_back(
       {.name = "math", .warp_groups = s_.bm / 64, .registers = math_registers, .body = {math()}});
   return std::move(program_);
 }
 
 std::pair<int, int> BulkBuilder::registers() const {
-  const bool gathers = is_gathered(s_.pipe), split = makes_b() && !gathers;
+  const bool split = is_thrice(s_.pipe);
   const int groups = s_.bm / 64, all = groups + (split ? 2 : 1);
   const int each = tile::Limits().registers / (128 * all) / 8 * 8;
   if (groups == 1 && !split) return {0, 0};
-  const int first = gathers ? 80 : 24;
-  const int others = first + (split ? kSplitRegisters : 0);
-  return {first, std::min(240, (each * all - others) / groups / 8 * 8)};
+  constexpr int kLoad = 24;
+  const int others = kLoad + (split ? kSplitRegisters : 0);
+  return {kLoad, std::min(240, (each * all - others) / groups / 8 * 8)};
 }
 
 bool BulkBuilder::reads_fragments() const {
-  return is_hopper_tf32(s_.pipe) && (makes_b() || !a_along_k_);
+  return is_bulk_tf32(s_.pipe) && (is_thrice(s_.pipe) || !a_along_k_);
 }
 
 void BulkBuilder::stage_outputs() {
@@ -159,14 +151,10 @@ void BulkBuilder::stage_outputs() {
 
 void BulkBuilder::parameters() {
   if (s_.split_k > 1) {
-    if (is_gathered(s_.pipe)) read_parameters({c_.a.value, c_.a.mask, c_.b.value, c_.b.mask});
     program_.parameters.push_back({partial(), c_.total_type, true});
     return;
   }
-  std::vector<Ref> values = {c_.value, c_.guard, c_.element};
-  if (is_gathered(s_.pipe))
-    values.insert(values.end(), {c_.a.value, c_.a.mask, c_.b.value, c_.b.mask});
-  read_parameters(values);
+  read_parameters({c_.value, c_.guard, c_.element});
   if (!stores_by_copies()) program_.parameters.push_back({c_.nest->buffer, c_.nest->type, true});
 }
 
@@ -295,12 +283,11 @@ tile::Operation BulkBuilder::math() {
   if (tiling_) {
     body.push_back(multiply_patches(of_group));
   } else if (reads_fragments()) {
-    if (is_gathered(s_.pipe)) body.push_back(gather_a(where, number(0), of_group));
     body.push_back(is_thrice(s_.pipe) || !in_runs()
-                       ? tile::Operation{over_k(k, tf32_round(where, k, of_group))}
-                       : over_runs(where, k, of_group));
+                       ? tile::Operation{over_k(k, tf32_round(k, of_group))}
+                       : over_runs(k, of_group));
   } else if (in_runs()) {
-    body.push_back(over_runs(where, k, of_group));
+    body.push_back(over_runs(k, of_group));
   } else if (in_short_runs()) {
     tile::Loop loop = over_k(k, {{tile::Wait{0}},
                                  {tile::Multiply{1, 0, 0, 1, of_group, nodes_.boolean(true)}},
@@ -320,7 +307,7 @@ tile::Operation BulkBuilder::math() {
   return over_tiles(tile, std::move(body));
 }
 
-tile::Operation BulkBuilder::over_runs(const Place& where, SymbolId k, Ref of_group) {
+tile::Operation BulkBuilder::over_runs(SymbolId k, Ref of_group) {
   const std::int64_t length = std::min<std::int64_t>(tiles_of_run(s_) * tile_k_, k_each_);
   const SymbolId run = nodes_.new_symbol("run", k_each_);
   Ref end = nodes_.add(at(run), number(length));
@@ -329,7 +316,7 @@ tile::Operation BulkBuilder::over_runs(const Place& where, SymbolId k, Ref of_gr
   tile::Body round = {{tile::Wait{0}},
                       {tile::Multiply{1, 0, 0, 1, of_group, nodes_.is_zero(at(k))}},
                       {tile::Advance{0, nodes_.is_zero(nodes_.subtract(at(k), at(run)))}}};
-  if (tf32) round = tf32_round(where, k, of_group);
+  if (tf32) round = tf32_round(k, of_group);
   tile::Body body = {{tile::Loop{k, at(run), end, number(tile_k_), std::move(round), ""}}};
   if (!tf32) body.push_back({tile::Drain{0}});
   body.push_back({tile::AddRuns{0, 1, nodes_.is_zero(at(run))}});

@@ -1,5 +1,5 @@
-// Products on sm_90a as tile programs: one thread copies tiles in bulk by tensor maps, or threads
-// read their elements; warp groups multiply them by wgmma, and each block does tile after tile.
+// Products on sm_90a as tile programs: one thread copies tiles in bulk by tensor maps; warp
+// groups multiply them by wgmma, and each block does tile after tile.
 #pragma once
 
 #include <string>
@@ -15,8 +15,6 @@ namespace hone::generators::contract {
 [[nodiscard]] bool has_bulk_operands(const Contraction& c);
 /// Whether the pipe reads an operand in patches (BulkF32).
 [[nodiscard]] bool uses_patches(const Contraction& c, Pipe pipe);
-/// Operands of f32 that threads can read whatever they are, masks and all, but for the output.
-[[nodiscard]] bool has_gathered_f32(const Contraction& c);
 /// Of products of f32 as tf32 that pack nothing: whether wgmma's rows, its operand in registers,
 /// are the columns of the output, as the other operand had best lie along k, and A does where B
 /// does not.
@@ -28,7 +26,7 @@ namespace hone::generators::contract {
 /// before has written.
 [[nodiscard]] Contraction as_multiplied(const Contraction& c, const Schedule& s,
                                         const std::string& prefix = "");
-/// What a kernel of is_hopper_tf32() takes of shared memory [B].
+/// What a kernel of is_bulk_tf32() takes of shared memory [B].
 [[nodiscard]] std::int64_t tf32_bytes(const Contraction& c, const Schedule& s);
 /// What bulk copies of this operand bring to each multiprocessor when all copy [B/cycle]: less
 /// where rows of 128 bytes do not begin at lines of the L2, as each then takes two. Measured on an

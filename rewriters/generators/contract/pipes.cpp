@@ -6,9 +6,9 @@ namespace hone::generators::contract {
 namespace {
 
 constexpr Pipe kPipes[] = {
-    Pipe::kFma,       Pipe::kFmaRuns,    Pipe::kWgmma,    Pipe::kMma,          Pipe::kWgmmaTf32x3,
-    Pipe::kTf32x3,    Pipe::kTf32,       Pipe::kBf16,     Pipe::kWgmmaBf16,    Pipe::kWgmmaBulk,
-    Pipe::kWgmmaFast, Pipe::kBulkTf32x3, Pipe::kBulkTf32, Pipe::kGatherTf32x3, Pipe::kGatherTf32};
+    Pipe::kFma,       Pipe::kFmaRuns,    Pipe::kWgmma,   Pipe::kMma,       Pipe::kWgmmaTf32x3,
+    Pipe::kTf32x3,    Pipe::kTf32,       Pipe::kBf16,    Pipe::kWgmmaBf16, Pipe::kWgmmaBulk,
+    Pipe::kWgmmaFast, Pipe::kBulkTf32x3, Pipe::kBulkTf32};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
@@ -32,9 +32,7 @@ std::string_view name_of(Pipe pipe) {
                                          "wgmma-tf32x3",
                                          "wgmma-fast",
                                          "wgmma-bulk-tf32x3",
-                                         "wgmma-bulk-tf32",
-                                         "wgmma-gather-tf32x3",
-                                         "wgmma-gather-tf32"};
+                                         "wgmma-bulk-tf32"};
   return kNames[static_cast<std::size_t>(pipe)];
 }
 
@@ -43,11 +41,9 @@ MathLevel math_of(const Contraction& c, Pipe pipe) {
     case Pipe::kTf32x3:
     case Pipe::kWgmmaTf32x3:
     case Pipe::kBulkTf32x3:
-    case Pipe::kGatherTf32x3:
       return MathLevel::kTf32x3;
     case Pipe::kTf32:
     case Pipe::kBulkTf32:
-    case Pipe::kGatherTf32:
       return MathLevel::kTf32;
     case Pipe::kBf16:
     case Pipe::kWgmmaBf16:
@@ -61,19 +57,14 @@ MathLevel math_of(const Contraction& c, Pipe pipe) {
 
 bool is_fma(Pipe pipe) { return pipe == Pipe::kFma || pipe == Pipe::kFmaRuns; }
 
-bool is_gathered(Pipe pipe) { return pipe == Pipe::kGatherTf32x3 || pipe == Pipe::kGatherTf32; }
-
 bool is_bulk_tf32(Pipe pipe) { return pipe == Pipe::kBulkTf32x3 || pipe == Pipe::kBulkTf32; }
 
-bool is_hopper_tf32(Pipe pipe) { return is_bulk_tf32(pipe) || is_gathered(pipe); }
-
 bool is_thrice(Pipe pipe) {
-  return pipe == Pipe::kTf32x3 || pipe == Pipe::kWgmmaTf32x3 || pipe == Pipe::kBulkTf32x3 ||
-         pipe == Pipe::kGatherTf32x3;
+  return pipe == Pipe::kTf32x3 || pipe == Pipe::kWgmmaTf32x3 || pipe == Pipe::kBulkTf32x3;
 }
 
 bool is_bulk(Pipe pipe) {
-  return pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaFast || is_hopper_tf32(pipe);
+  return pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaFast || is_bulk_tf32(pipe);
 }
 
 bool has_fp8(const Contraction& c) { return is_fp8(c.a.type) && is_fp8(c.b.type); }
@@ -122,10 +113,6 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
       case Pipe::kBulkTf32x3:
       case Pipe::kBulkTf32:
         can = capability == 90 && c.bulk_f32 && !same_half && !has_fp8(c);
-        break;
-      case Pipe::kGatherTf32x3:
-      case Pipe::kGatherTf32:
-        can = capability == 90 && in_f32 && has_gathered_f32(c);
         break;
       case Pipe::kWgmmaTf32x3:
       case Pipe::kWgmmaBf16:

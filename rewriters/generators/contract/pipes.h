@@ -20,12 +20,10 @@ enum class Pipe {
   kWgmmaBulk,  ///< the same, its tiles copied in bulk by a thread of their own (hopper.h); m64nNk32
                ///< of 8-bit floats, in runs
   kWgmmaBf16,  ///< as kWgmma, of what kBf16 takes
-  kWgmmaTf32x3,   ///< wgmma m64nNk8 three times
-  kWgmmaFast,     ///< as kWgmmaBulk, of 8-bit floats, all terms in the tensor cores' sums
-  kBulkTf32x3,    ///< as kWgmmaTf32x3, its tiles copied in bulk; a role makes what one leaves
-  kBulkTf32,      ///< once: f32 that copies in bulk round to tf32 on their way
-  kGatherTf32x3,  ///< as kBulkTf32x3, of whatever operands: threads read their elements
-  kGatherTf32,    ///< once, likewise
+  kWgmmaTf32x3,  ///< wgmma m64nNk8 three times
+  kWgmmaFast,    ///< as kWgmmaBulk, of 8-bit floats, all terms in the tensor cores' sums
+  kBulkTf32x3,   ///< as kWgmmaTf32x3, its tiles copied in bulk; a role makes what one leaves
+  kBulkTf32,     ///< once: f32 that copies in bulk round to tf32 on their way
 };
 [[nodiscard]] std::string_view name_of(Pipe pipe);
 [[nodiscard]] MathLevel math_of(const Contraction& c, Pipe pipe);
@@ -33,9 +31,6 @@ enum class Pipe {
 /// Whether hopper.h makes its kernels.
 [[nodiscard]] bool is_bulk(Pipe pipe);
 /// Of these, those that multiply f32 as tf32.
-[[nodiscard]] bool is_hopper_tf32(Pipe pipe);
-/// Of those, the ones whose operands no copies bring, and the others (BulkF32).
-[[nodiscard]] bool is_gathered(Pipe pipe);
 [[nodiscard]] bool is_bulk_tf32(Pipe pipe);
 /// Of all pipes, those that make three products of tf32 of one of f32.
 [[nodiscard]] bool is_thrice(Pipe pipe);

@@ -128,8 +128,7 @@ void repair_bulk_tf32(Schedule& s, const Contraction& c) {
     while (s.split_k > 1 && s.split_k > tiling_of(*c.patches, s.bm)->steps) s.split_k /= 2;
   }
   // 512 threads: the compiler has 128 registers for an instruction and its sums.
-  s.bn =
-      std::clamp(s.bn, is_gathered(s.pipe) ? 32 : 64, !bare || two_sets || s.bm == 256 ? 128 : 256);
+  s.bn = std::clamp(s.bn, 64, !bare || two_sets || s.bm == 256 ? 128 : 256);
   s.wm = 64;
   s.wn = s.bn;
   s.tail = s.cluster = 1;
@@ -164,8 +163,6 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
       break;
     case Pipe::kBulkTf32x3:
     case Pipe::kBulkTf32:
-    case Pipe::kGatherTf32x3:
-    case Pipe::kGatherTf32:
       repair_bulk_tf32(s, c);
       break;
     default:
@@ -222,7 +219,7 @@ int Schedule::threads() const {
 }
 
 std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
-  if (is_hopper_tf32(schedule.pipe)) return tf32_bytes(c, schedule);
+  if (is_bulk_tf32(schedule.pipe)) return tf32_bytes(c, schedule);
   const Tile a = tile_of(c, c.a, schedule, true), b = tile_of(c, c.b, schedule, false);
   // Three tiles of B in halves.
   const std::int64_t planes =
@@ -335,10 +332,6 @@ double rate_of(const Contraction& c, Pipe pipe) {
       return 250;
     case Pipe::kBulkTf32:
       return 800;
-    case Pipe::kGatherTf32x3:
-      return 130;
-    case Pipe::kGatherTf32:
-      return 190;
   }
   return 1;
 }
@@ -348,9 +341,8 @@ double rate_of(const Contraction& c, Pipe pipe) {
 double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
   const Contraction c = as_multiplied(given, s);
   const bool bulk = is_bulk(s.pipe);
-  const bool copied = bulk && !is_gathered(s.pipe);
-  const double rate_a = copied ? bulk_rate(c, c.a) : 40;  // of one SM, when all do [B/cycle]
-  const double rate_b = copied ? bulk_rate(c, c.b) : 40;
+  const double rate_a = bulk ? bulk_rate(c, c.a) : 40;  // of one SM, when all do [B/cycle]
+  const double rate_b = bulk ? bulk_rate(c, c.b) : 40;
   constexpr double kWriteRate = 20;  // likewise
   constexpr double kLaunch = 5000;   // one more, with its end
   const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm * s.cluster) * s.cluster *
@@ -377,7 +369,7 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
     reuse = s.tm * s.tn / (s.tm * s.tn + 1.5 * (s.tm + s.tn));
   } else if (!is_wgmma(s.pipe)) {
     reuse = s.wm * s.wn / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
-  } else if (is_hopper_tf32(s.pipe)) {
+  } else if (is_bulk_tf32(s.pipe)) {
     reuse = (s.bn >= 128 ? 1 : 0.7) * (s.bm >= 128 ? 1 : 0.6);  // while one group waits
   } else if (bulk) {
     reuse = s.bn >= 256 ? 1 : s.bn >= 128 ? 0.97 : 0.7;
@@ -507,9 +499,6 @@ std::vector<std::vector<std::size_t>> first_guesses(const Contraction& c, const 
   constexpr std::size_t kOfALevel = 8;
   std::map<MathLevel, std::vector<Schedule>> by_level;
   for (const Pipe pipe : pipes_for(c, goal)) {
-    // Copies take no threads.
-    if (is_gathered(pipe) && c.bulk_f32 && (c.bulk_f32->packed == 0 || c.bulk_f32->in_patches))
-      continue;
     auto& level = by_level[math_of(c, pipe)];
     for (const Schedule& s : cheapest(c, goal, pipe, kOfALevel)) level.push_back(s);
   }

@@ -244,8 +244,7 @@ TEST_F(TileRows, OneStageIsEnoughForThoseThatRelease) {
 
 TEST_F(TileRows, SumsAndFragmentsFitTheRegisters) {
   p.roles[1].registers = 104;
-  EXPECT_EQ(refusal(),
-            "80 registers of sums, fragments and elements do not fit role 'math', which has 104");
+  EXPECT_EQ(refusal(), "80 registers of sums and fragments do not fit role 'math', which has 104");
   p.roles[1].registers = 112;
   EXPECT_EQ(refusal(), "");
 }

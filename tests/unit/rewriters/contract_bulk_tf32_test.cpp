@@ -19,9 +19,7 @@ struct Tf32Level {
   double tolerance;
 };
 const std::vector<Tf32Level> kTf32Levels = {{"wgmma-bulk-tf32x3", MathLevel::kTf32x3, 2e-6},
-                                            {"wgmma-bulk-tf32", MathLevel::kTf32, 3e-3},
-                                            {"wgmma-gather-tf32x3", MathLevel::kTf32x3, 2e-6},
-                                            {"wgmma-gather-tf32", MathLevel::kTf32, 3e-3}};
+                                            {"wgmma-bulk-tf32", MathLevel::kTf32, 3e-3}};
 
 /// A product of which either operand, or none, lies along k, in every way that they can lie.
 TEST(ContractBulkTf32, InEveryOrientation) {
@@ -147,38 +145,15 @@ TEST(ContractBulkTf32, SharedSumsInF64AndNaN) {
   }
 }
 
-/// What no copies bring: odd rows, terms under conditions, values made of what is loaded; outputs
-/// that go by shared memory or are added to what was there.
-TEST(ContractBulkTf32, ElementsThatThreadsRead) {
-  const auto gather = [](const char* bn = "64") {
-    return tf32_at("wgmma-gather-tf32x3", "64", bn);
-  };
-  const MathLevel math = MathLevel::kTf32x3;
-  for (const bool a : {false, true}) {
-    for (const bool b : {false, true}) {
-      SCOPED_TRACE(std::string(a ? "T" : "N") + (b ? "T" : "N"));
-      Product({.m = 67, .n = 51, .k = 45, .batch = 2, .a_transposed = a, .b_transposed = b}, {}, {},
-              math)
-          .check(*kContract, gather("32"), 2e-6);
-    }
-  }
-  const auto part = [](Product& p, Ref term) {
-    return p.nodes.select(
-        p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.k))), term,
-        p.nodes.number(0, ScalarType::kF32));
-  };
-  for (const char* share : {"none", "all-2"}) {
-    Choice choice = gather();
-    choice["share"] = share;
-    Product({.m = 70, .n = 64, .k = 130}, part, {}, math).check(*kContract, choice, 2e-6);
-  }
-  // Where the kernel's rows are the output's.
+/// Outputs that go by shared memory, or are added to what was there.
+TEST(ContractBulkTf32, OutputsThatCopiesWrite) {
+  const Choice choice = tf32_at("wgmma-bulk-tf32x3", "64", "64");
   const std::string halves =
       Product({.m = 64, .n = 64, .k = 40, .b_transposed = true, .out = ScalarType::kF16}, {}, {},
-              math)
-          .check(*kContract, gather(), 1e-3)
+              MathLevel::kTf32x3)
+          .check(*kContract, choice, 1e-3)
           .source;
-  EXPECT_NE(halves.find("cp.async.bulk.tensor"), std::string::npos);
+  EXPECT_NE(halves.find("cp.async.bulk.tensor.2d.global"), std::string::npos);
   const Shape added{.m = 64, .n = 64, .k = 40, .b_transposed = true};
   Product sums(
       added, {},
@@ -186,10 +161,10 @@ TEST(ContractBulkTf32, ElementsThatThreadsRead) {
         const Ref at = p.nodes.add(p.nodes.scale(p.nodes.index(p.i), 64), p.nodes.index(p.j));
         return p.nodes.op("+", ScalarType::kF32, {sum, p.nodes.load("C", ScalarType::kF32, at)});
       },
-      math);
+      MathLevel::kTf32x3);
   for (ConcreteBuffer& one : sums.concrete.buffers)
     if (one.name == "C") one.role = Role::kInOut;
-  const Generated generated = sums.check(*kContract, gather(), 2e-6);
+  const Generated generated = sums.check(*kContract, choice, 2e-6);
   EXPECT_NE(generated.source.find("cp.reduce.async.bulk.tensor"), std::string::npos);
 }
 
@@ -211,8 +186,6 @@ TEST(ContractBulkTf32, IsOfferedWhereItCan) {
   EXPECT_FALSE(offers(even, MathLevel::kReassociate, "wgmma-bulk-tf32x3"));
   EXPECT_TRUE(offers(even, MathLevel::kTf32, "wgmma-bulk-tf32"));
   EXPECT_TRUE(offers(odd, MathLevel::kTf32, "wgmma-bulk-tf32"));
-  EXPECT_TRUE(offers(odd, MathLevel::kTf32, "wgmma-gather-tf32"));
-  EXPECT_FALSE(offers(even, MathLevel::kReassociate, "wgmma-gather-tf32x3"));
 }
 
 }  // namespace
