@@ -12,6 +12,7 @@
 // Says on stderr what ptxas says of its registers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -31,6 +32,7 @@ using nest::Ref;
 
 constexpr const char* kMain = R"(
 #include <cmath>
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -213,9 +215,6 @@ int main_of(int count, char** args) {
   if (!problem) return std::fputs("no such types or sizes\n", stderr), 2;
   NestCase& nest = *problem->nest;
   const ScalarType type = problem->type, b_type = problem->b_type, out = problem->out;
-  const auto type_of = [&](const std::string& buffer) {
-    return buffer == "A" ? type : buffer == "B" ? b_type : buffer == "C" ? out : ScalarType::kF32;
-  };
   nest.task.math = *parse_math_level(args[6]);
 
   const auto generator = make_contract();
@@ -244,6 +243,11 @@ int main_of(int count, char** args) {
                  kernel.resources.registers, kernel.resources.spill_bytes);
   }
 
+  const auto type_of = [&](const std::string& buffer) {
+    const auto scratch = std::ranges::find(generated->scratch, buffer, &Buffer::name);
+    if (scratch != generated->scratch.end()) return scratch->type;
+    return buffer == "A" ? type : buffer == "B" ? b_type : out;
+  };
   std::string launches, attributes, maps;
   for (const GeneratedLaunch& launch : generated->launches) {
     const auto grid = launch.grid;

@@ -262,13 +262,15 @@ Result<Contraction> analyse(const Goal& goal) {
   c.guard = written;
   add_bounds(c, c.guard, c.bounds);
   // Elsewhere the sum is not looked at.
-  if (c.value->is("select")) {
+  Ref chosen = c.value;
+  while (chosen->is("cast")) chosen = chosen->args[0];
+  if (chosen->is("select")) {
     const bool in_then = [&] {
       bool found = false;
-      for_each(c.value->args[2], [&](Ref node) { found |= node == c.sum; });
+      for_each(chosen->args[2], [&](Ref node) { found |= node == c.sum; });
       return !found;
     }();
-    if (in_then) add_bounds(c, c.value->args[0], c.bounds);
+    if (in_then) add_bounds(c, chosen->args[0], c.bounds);
   }
   c.contiguous_n = longest_run(nodes, c.element, c.n, nest.type);
 
@@ -288,7 +290,7 @@ Result<Contraction> analyse(const Goal& goal) {
     c.patches = patches_of(c, c.a);
     c.patches_of_a = c.patches.has_value();
   }
-  c.bulk_f32 = bulk_f32_of(c);
+  c.bulk = bulk_ways_of(c);
   return c;
 }
 

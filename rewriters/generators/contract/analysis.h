@@ -50,8 +50,7 @@ struct Contraction {
   /// How one operand is read, A or B, where boxes of a tensor can bring it; else empty.
   std::optional<Patches> patches;
   bool patches_of_a = false;
-  /// How f32 reaches the bulk pipes of tf32; empty: it does not, or there are no two such operands.
-  std::optional<BulkF32> bulk_f32;
+  BulkWays bulk;  ///< how the operands reach the pipes that copy in bulk
   /// What the sum is in the nest: f32 or f64.
   ScalarType total_type = ScalarType::kF32;
   /// An f64 sum of products of f32 or less that is rounded to f32 or less: tiles may add runs of

@@ -17,6 +17,8 @@ struct Place {
   SymbolId batch = -1, m_first = -1, n_first = -1;
   SymbolId slice = -1;         ///< only where sums are split
   SymbolId row_of_tiles = -1;  ///< where copies bring A in patches, in place of m_first
+  /// Of the slice, from where to where terms are not zero: one tile of k at least.
+  Ref k_begin = nullptr, k_end = nullptr;
 };
 
 class BulkBuilder {
@@ -85,11 +87,20 @@ class BulkBuilder {
   [[nodiscard]] std::vector<std::string> read_by(const std::vector<Ref>& values) const;
 
   /// Names for the place of the `tile`th tile. Blocks that run together go through s.group rows of
-  /// tiles: what they read stays in the L2.
-  Place place(SymbolId tile, tile::Body& body, bool copies = false);
+  /// tiles: what they read stays in the L2. Of the names, a role has those that it needs.
+  enum class Needs { kOutputs, kCopies, kOnlyBounds };
+  Place place(SymbolId tile, tile::Body& body, Needs needs = Needs::kOutputs);
+
+  /// Names for k_begin and k_end of this place, whose rows, of all blocks of a cluster, and columns
+  /// begin there.
+  void bound(Place& place, Ref first_row, Ref first_column, tile::Body& body);
 
   tile::Operation over_tiles(SymbolId tile, tile::Body body);
-  tile::Loop over_k(SymbolId k, tile::Body body);
+  tile::Loop over_k(const Place& place, SymbolId k, tile::Body body);
+  /// Whether it is the first of the place's k.
+  Ref is_first(const Place& place, SymbolId k) {
+    return nodes_.is_zero(nodes_.subtract(at(k), place.k_begin));
+  }
 
   /// Boxes of one operand at (batch, first, k).
   void copies(bool is_a, const Place& place, SymbolId k, tile::Body& body);
@@ -102,13 +113,13 @@ class BulkBuilder {
   tile::Operation split();
 
   /// One tile of k as tf32.
-  tile::Body tf32_round(SymbolId k, Ref of_group);
+  tile::Body tf32_round(const Place& place, SymbolId k, Ref of_group);
   /// Fragments by the tile of B whose copy has come: once, or the three products of halves that
   /// matter, the small ones first. `fresh`: the first of all. `from`: which fragments.
   void multiply_fragments(tile::Body& body, Ref fresh, tile::Body meanwhile = {}, int from = 0);
 
   /// Runs of a few tiles of k, each of which ends before its sums are added up.
-  tile::Operation over_runs(SymbolId k, Ref of_group);
+  tile::Operation over_runs(const Place& place, SymbolId k, Ref of_group);
   [[nodiscard]] bool in_runs() const { return adds_in_runs(c_, s_.pipe); }
   [[nodiscard]] bool in_short_runs() const { return adds_in_short_runs(c_, s_.pipe); }
 
@@ -129,7 +140,8 @@ class BulkBuilder {
   std::int64_t of_slice_ = 0;  ///< tiles
   std::int64_t k_each_ = 0;    ///< of each tile
   const std::string prefix_;
-  bool a_along_k_ = false;  ///< in tiles that copies bring
+  std::vector<Bound> bounds_;  ///< by which terms of a tile are zero, or not needed
+  bool a_along_k_ = false;     ///< in tiles that copies bring
   std::vector<Packing> packings_;
   // Where A is read in patches: how; whether there is such an output; and a value over rows of the
   // output as one over rows of tiles.

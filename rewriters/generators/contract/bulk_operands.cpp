@@ -101,40 +101,46 @@ std::optional<tile::View> output_view(const Contraction& c) {
   return of_batches(std::move(view), c.batch_size > 1, c.batch_size, strides->batch);
 }
 
-bool has_bulk_operands(const Contraction& c) {
-  const bool half = c.a.type == ScalarType::kF16 || c.a.type == ScalarType::kBf16;
-  const bool fp8 = is_fp8(c.a.type) && is_fp8(c.b.type) && c.total_type == ScalarType::kF32;
-  const bool same_half =
-      half && c.a.type == c.b.type && (c.total_type == ScalarType::kF32 || c.narrow_terms);
-  return (fp8 || same_half) && view_of(c, c.a, 64).has_value() && view_of(c, c.b, 64).has_value();
-}
-
 namespace {
-
-/// f32 that copies bring as it is.
-bool is_plain_f32(const Contraction& c, const Operand& operand) {
-  return operand.type == ScalarType::kF32 && view_of(c, operand, 64).has_value();
-}
 
 /// Packed operands have to be in what any device has to spare.
 constexpr std::int64_t kMostPacked = std::int64_t{1} << 28;  // [elements]
 
-/// What packing takes [elements]; empty: the operand reads the output.
-std::optional<std::int64_t> packed_elements(const Contraction& c, const Operand& operand) {
+/// Where rows do not begin at lines of the L2, each box of 128 bytes takes two.
+bool begins_at_lines(const tile::View& view) {
+  return view.strides.back() * static_cast<std::int64_t>(size_of(view.type)) % 128 == 0;
+}
+
+/// `along_k`: as wgmma has to have it. Empty: the operand reads the output, and is to be packed.
+std::optional<BulkOperand> way_of_operand(const Contraction& c, const Operand& operand,
+                                          ScalarType type, bool along_k) {
+  const auto view = operand.type == type ? view_of(c, operand, 64) : std::nullopt;
+  BulkOperand way{.type = type};
+  way.packs = !view || (along_k && strides_of(c, operand)->other != 1);
+  way.may_pack = !way.packs && !begins_at_lines(*view) && operand.value->op != c.nest->buffer;
+  if (!way.packs && !way.may_pack) return way;
   if (reads(operand.value, c) || reads(operand.mask, c)) return std::nullopt;
-  return packing_of(c, operand).elements();
+  way.elements = packing_of(c, operand, type).elements();
+  const ScalarType from = operand.value->type;
+  way.bytes =
+      static_cast<double>(way.elements) * static_cast<double>(size_of(from) + size_of(type));
+  return way;
 }
 
-/// Whether the terms of a sum depend on its place, as below a diagonal: other pipes leave out those
-/// that are zero.
-bool has_bounded_terms(const Contraction& c) {
-  return std::ranges::any_of(c.bounds, [](const Bound& bound) {
-    return bound.k != 0 && (bound.row != 0 || bound.column != 0);
-  });
+/// wgmma's `a` and `b` as these types.
+std::optional<BulkWay> without_patches(const Contraction& c, const Operand& a, ScalarType type_a,
+                                       bool a_along_k, const Operand& b, ScalarType type_b,
+                                       bool b_along_k) {
+  const auto way_a = way_of_operand(c, a, type_a, a_along_k);
+  const auto way_b = way_of_operand(c, b, type_b, b_along_k);
+  if (!way_a || !way_b) return std::nullopt;
+  BulkWay way{.a = *way_a, .b = *way_b, .turned = a.outer == c.n};
+  if (way.packed() > kMostPacked) return std::nullopt;
+  return way;
 }
 
-/// One operand in patches, and the other one whatever it is; empty: not so.
-std::optional<BulkF32> with_patches(const Contraction& c) {
+/// One operand of f32 in patches, and the other one whatever it is; empty: not so.
+std::optional<BulkWay> with_patches(const Contraction& c) {
   if (!c.patches || c.patches->buffer == c.nest->buffer) return std::nullopt;
   const Operand& other = c.patches_of_a ? c.b : c.a;
   if ((c.patches_of_a ? c.a : c.b).type != ScalarType::kF32) return std::nullopt;
@@ -144,39 +150,54 @@ std::optional<BulkF32> with_patches(const Contraction& c) {
   if (packed > kMostPacked) return std::nullopt;
   // f64 sums of so many terms at least are added up in f32 first.
   if (c.total_type != ScalarType::kF32 && c.patches->places() > 16) return std::nullopt;
-  return BulkF32{.turned = !c.patches_of_a, .in_patches = true, .packs_b = true, .packed = packed};
+  return BulkWay{
+      .b = {.packs = true, .elements = packed, .bytes = static_cast<double>(packed) * 2 * 4},
+      .turned = !c.patches_of_a,
+      .in_patches = true};
 }
 
-/// `a` in registers, `b` along k.
-std::optional<BulkF32> without_patches(const Contraction& c, const Operand& a, const Operand& b) {
-  BulkF32 way{.turned = a.outer == c.n,
-              .packs_a = !is_plain_f32(c, a),
-              .packs_b = !is_plain_f32(c, b) || strides_of(c, b)->other != 1};
-  for (const auto& [packs, operand] : {std::pair(way.packs_a, &a), {way.packs_b, &b}}) {
-    if (!packs) continue;
-    const auto elements = packed_elements(c, *operand);
-    if (!elements) return std::nullopt;
-    way.packed += *elements;
-  }
-  if (way.packed > kMostPacked) return std::nullopt;
-  return way;
+std::optional<BulkWay> as_f32(const Contraction& c) {
+  constexpr ScalarType kF32 = ScalarType::kF32;
+  const auto straight = without_patches(c, c.a, kF32, false, c.b, kF32, true);
+  const auto turned = without_patches(c, c.b, kF32, false, c.a, kF32, true);
+  const auto best = [&] {
+    if (!straight || !turned) return straight ? straight : turned;
+    if (straight->packed() != turned->packed())
+      return straight->packed() < turned->packed() ? straight : turned;
+    return of_columns(c) ? turned : straight;
+  }();
+  if (best && best->packed() == 0) return best;
+  const auto patches = with_patches(c);
+  return patches && (!best || patches->packed() < best->packed()) ? patches : best;
 }
 
 }  // namespace
 
-std::optional<BulkF32> bulk_f32_of(const Contraction& c) {
-  if (c.total_type != ScalarType::kF32 && !c.narrow_terms) return std::nullopt;
-  const auto straight = without_patches(c, c.a, c.b), turned = without_patches(c, c.b, c.a);
-  const auto best = [&] {
-    if (!straight || !turned) return straight ? straight : turned;
-    if (straight->packed != turned->packed)
-      return straight->packed < turned->packed ? straight : turned;
-    return of_columns(c) ? turned : straight;
-  }();
-  if (best && best->packed == 0) return best;
-  if (has_bounded_terms(c)) return std::nullopt;
-  const auto patches = with_patches(c);
-  return patches && (!best || patches->packed < best->packed) ? patches : best;
+BulkWays bulk_ways_of(const Contraction& c) {
+  constexpr ScalarType kBf16 = ScalarType::kBf16;
+  const bool half = c.a.type == ScalarType::kF16 || c.a.type == kBf16;
+  const bool same_half = half && c.a.type == c.b.type, fp8 = has_fp8(c);
+  BulkWays ways;
+  if (c.total_type != ScalarType::kF32 && !c.narrow_terms) return ways;
+  // The tensor cores' own sums of 8-bit floats have fewer bits than f32: no f64 is made of them.
+  if (same_half || (fp8 && c.total_type == ScalarType::kF32))
+    ways.as_they_are = without_patches(c, c.a, c.a.type, fp8, c.b, c.b.type, fp8);
+  if (same_half) return ways;
+  ways.as_bf16 = without_patches(c, c.a, kBf16, false, c.b, kBf16, false);
+  if (!fp8) ways.as_f32 = as_f32(c);
+  return ways;
+}
+
+const std::optional<BulkWay>& way_of(const Contraction& c, Pipe pipe) {
+  if (is_bulk_tf32(pipe)) return c.bulk.as_f32;
+  return pipe == Pipe::kWgmmaBf16 ? c.bulk.as_bf16 : c.bulk.as_they_are;
+}
+
+BulkWay way_of(const Contraction& c, const Schedule& s) {
+  BulkWay way = *way_of(c, s.pipe);
+  way.a.packs = way.a.packs || s.pack_a;
+  way.b.packs = way.b.packs || s.pack_b;
+  return way;
 }
 
 bool of_columns(const Contraction& c) { return c.a.along_k && !c.b.along_k; }
@@ -192,27 +213,27 @@ Contraction transposed(const Contraction& c) {
 }
 
 bool uses_patches(const Contraction& c, Pipe pipe) {
-  return is_bulk_tf32(pipe) && c.bulk_f32->in_patches;
+  return is_bulk_tf32(pipe) && c.bulk.as_f32->in_patches;
 }
 
 Contraction as_multiplied(const Contraction& c, const Schedule& s, const std::string& prefix) {
-  if (!is_bulk_tf32(s.pipe)) return c;
-  const BulkF32& way = *c.bulk_f32;
+  if (!is_bulk(s.pipe)) return c;
+  const BulkWay way = way_of(c, s);
   Contraction built = way.turned ? transposed(c) : c;
   if (way.in_patches) {
     const PatchTiling tiling = *tiling_of(*c.patches, s.bm);
     built.m_size = tiling.tiles() * s.bm;
     built.k_size = tiling.k_size();
   }
-  const auto packed = [&](const Operand& operand) {
-    return packed_operand(*c.nodes, packing_of(built, operand), prefix);
+  const auto packed = [&](const Operand& operand, ScalarType type) {
+    return packed_operand(*c.nodes, packing_of(built, operand, type), operand, prefix);
   };
-  if (way.packs_a) built.a = packed(built.a);
-  if (way.packs_b) built.b = packed(built.b);
+  if (way.a.packs) built.a = packed(built.a, way.a.type);
+  if (way.b.packs) built.b = packed(built.b, way.b.type);
   return built;
 }
 
-std::int64_t tf32_bytes(const Contraction& c, const Schedule& s) {
+std::int64_t bulk_bytes(const Contraction& c, const Schedule& s) {
   const std::int64_t line = 128;  // [B] of k
   const std::int64_t made = is_thrice(s.pipe) ? kMadeStages * (line * s.bn + 16) : 0;
   if (!uses_patches(c, s.pipe)) return s.stages * (line * (s.bm + s.bn) + 16) + made;
@@ -223,9 +244,7 @@ std::int64_t tf32_bytes(const Contraction& c, const Schedule& s) {
 
 double bulk_rate(const Contraction& c, const Operand& operand) {
   const auto view = view_of(c, operand, 64);
-  const std::int64_t row =
-      view ? view->strides.back() * static_cast<std::int64_t>(size_of(operand.type)) : 0;
-  return row % 128 == 0 ? 60 : 25;
+  return !view || begins_at_lines(*view) ? 60 : 25;
 }
 
 }  // namespace hone::generators::contract

@@ -12,18 +12,17 @@ void BulkBuilder::arrange_in_patches() {
   const SymbolId m = nodes_.new_symbol("m", tiling_->tiles() * s_.bm);
   const PatchDigits digits = digits_of_k(nodes_, patches, *tiling_, at(k));
   const nest::Nodes::Substitution of_k = {{c_.k, number_of(nodes_, patches.k, digits.digits)}};
-  const Operand& weights = given_.bulk_f32->turned ? given_.a : given_.b;
+  const Operand& weights = given_.bulk.as_f32->turned ? given_.a : given_.b;
   const Ref weight = nodes_.cast(nodes_.substitute(weights.value, of_k), ScalarType::kF32);
   packings_ = {
       {.name = "b",
        .value = nodes_.select(nodes_.both(digits.there, nodes_.substitute(weights.mask, of_k)),
                               weight, nodes_.number(0, ScalarType::kF32)),
        .batch = c_.batch,
-       .row = c_.n,
-       .k = k,
-       .rows = c_.n_size,
-       .k_size = c_.k_size,
-       .along_k = true}};
+       .line = c_.n,
+       .inner = k,
+       .lines = c_.n_size,
+       .length = c_.k_size}};
   const PatchDigits rows = digits_of_row(nodes_, patches, *tiling_, at(m));
   // By digits that stay below their extents first: so no number is made of them and divided again.
   std::vector<Ref> named;
@@ -43,7 +42,8 @@ void BulkBuilder::arrange_in_patches() {
   in_output_ = rows.there;
   c_.m = c_.a.outer = m;
   c_.k = c_.a.k = k;
-  c_.b = packed_operand(nodes_, packings_[0], prefix_);
+  c_.b.k = k;
+  c_.b = packed_operand(nodes_, packings_[0], c_.b, prefix_);
 }
 
 tile::View BulkBuilder::view_of_patches() const {
@@ -85,7 +85,7 @@ tile::Operation BulkBuilder::load_patches() {
   const SymbolId tile = nodes_.new_symbol("tile", tiles_), step = new_step(),
                  group = nodes_.new_symbol("group", tiling_->groups);
   tile::Body body;
-  const Place where = place(tile, body, true);
+  const Place where = place(tile, body, Needs::kCopies);
   const Ref here = step_at(where, step);
   tile::Body tiles = {
       {tile::Acquire{1}},

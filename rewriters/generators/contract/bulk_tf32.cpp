@@ -13,20 +13,24 @@ void BulkBuilder::add_tf32_ring() {
 }
 
 tile::Operation BulkBuilder::split() {
-  return over_tiles(nodes_.new_symbol("tile", tiles_),
-                    {{over_k(nodes_.new_symbol("k_first", k_each_),
-                             {{tile::Wait{b_ring()}},
-                              {tile::Acquire{made_ring_}},
-                              {tile::SplitTile{b_ring(), tiling_ ? 0 : 1, made_ring_, 0}},
-                              {tile::Commit{made_ring_}},
-                              {tile::Release{b_ring()}}})}});
+  const SymbolId tile = nodes_.new_symbol("tile", tiles_);
+  tile::Body body;
+  Place where{.k_begin = number(0), .k_end = number(k_each_)};
+  if (!bounds_.empty()) where = place(tile, body, Needs::kOnlyBounds);
+  body.push_back({over_k(where, nodes_.new_symbol("k_first", k_each_),
+                         {{tile::Wait{b_ring()}},
+                          {tile::Acquire{made_ring_}},
+                          {tile::SplitTile{b_ring(), tiling_ ? 0 : 1, made_ring_, 0}},
+                          {tile::Commit{made_ring_}},
+                          {tile::Release{b_ring()}}})});
+  return over_tiles(tile, std::move(body));
 }
 
-tile::Body BulkBuilder::tf32_round(SymbolId k, Ref of_group) {
+tile::Body BulkBuilder::tf32_round(const Place& place, SymbolId k, Ref of_group) {
   const bool thrice = is_thrice(s_.pipe);
   tile::Body body = {{tile::Wait{0}},
                      {tile::ReadFragments{0, thrice ? 1 : -1, 0, 0, of_group, !thrice}}};
-  multiply_fragments(body, nodes_.is_zero(at(k)));
+  multiply_fragments(body, is_first(place, k));
   return body;
 }
 

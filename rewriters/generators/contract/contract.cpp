@@ -39,9 +39,11 @@ class Contract : public Generator {
     if (!contraction) return std::unexpected(contraction.error());
     const auto schedule = schedule_of(*contraction, goal, step);
     if (!schedule) return std::unexpected(schedule.error());
-    if (is_bulk(schedule->pipe))
-      return with_includes(goal, *contraction, {},
+    if (is_bulk(schedule->pipe)) {
+      const BulkWay way = way_of(*contraction, *schedule);
+      return with_includes(goal, *contraction, {way.a.type, way.b.type},
                            generate_bulk(*contraction, *schedule, goal, prefix));
+    }
     const Emitter emit(*contraction, *schedule, goal, prefix);
 
     Generated generated;
@@ -50,10 +52,6 @@ class Contract : public Generator {
       case Pipe::kFma:
       case Pipe::kFmaRuns:
         generated.source += fma_kernel(emit);
-        break;
-      case Pipe::kWgmma:
-      case Pipe::kWgmmaBf16:
-        generated.source += wgmma_kernel(emit);
         break;
       case Pipe::kWgmmaTf32x3:
         generated.source += wgmma_tf32_kernel(emit);

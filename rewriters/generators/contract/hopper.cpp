@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "rewriters/affine/integers.h"
 #include "rewriters/generators/contract/bulk_builder.h"
@@ -27,11 +28,11 @@ BulkBuilder::BulkBuilder(const Contraction& given, const Schedule& s, const Goal
   if (uses_patches(given, s.pipe)) {
     tiling_ = *tiling_of(*given.patches, s.bm);
     arrange_in_patches();
-  } else if (is_bulk_tf32(s.pipe)) {
-    const BulkF32& way = *given.bulk_f32;
+  } else {
+    const BulkWay way = way_of(given, s);
     const Contraction before = way.turned ? transposed(given) : given;
-    if (way.packs_a) packings_.push_back(packing_of(before, before.a));
-    if (way.packs_b) packings_.push_back(packing_of(before, before.b));
+    if (way.a.packs) packings_.push_back(packing_of(before, before.a, way.a.type));
+    if (way.b.packs) packings_.push_back(packing_of(before, before.b, way.b.type));
   }
   const Contraction& c = c_;
   // A cluster's blocks have neighbouring rows of tiles: one tile here.
@@ -46,8 +47,12 @@ BulkBuilder::BulkBuilder(const Contraction& given, const Schedule& s, const Goal
   program_.prefix = prefix;
   program_.nodes = &nodes_;
   program_.cluster = s.cluster;
-  const int sms = sms_for_clusters(goal, s.cluster);
-  program_.grid = std::clamp<std::int64_t>(sms / s.cluster, 1, tiles_) * s.cluster;
+  for (const Bound& bound : c.bounds)
+    if (!tiling_ && (bound.row != 0 || bound.column != 0 || bound.k != 0)) bounds_.push_back(bound);
+  // Tiles that take unlike times go to whoever is free.
+  const std::int64_t clusters =
+      bounds_.empty() ? sms_for_clusters(goal, s.cluster) / s.cluster : tiles_;
+  program_.grid = std::clamp<std::int64_t>(clusters, 1, tiles_) * s.cluster;
   program_.comment = fmt::format(
       "{}{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. "
       "A thread copies tiles there, {} of 128 threads multiply them; each block does every {}th "
@@ -178,7 +183,7 @@ std::vector<std::string> BulkBuilder::read_by(const std::vector<Ref>& values) co
   return names;
 }
 
-Place BulkBuilder::place(SymbolId tile, tile::Body& body, bool copies) {
+Place BulkBuilder::place(SymbolId tile, tile::Body& body, Needs needs) {
   const auto define = [&](const char* name, Ref value, std::int64_t extent) {
     const SymbolId symbol = nodes_.new_symbol(name, extent);
     body.push_back({tile::Define{symbol, value}});
@@ -194,10 +199,14 @@ Place BulkBuilder::place(SymbolId tile, tile::Body& body, bool copies) {
     number_in = at(in);
   }
   if (c_.batch_size > 1) {
-    place.batch = define("batch_at", nodes_.divide(number_in, number(of_batch)), c_.batch_size);
+    if (needs != Needs::kOnlyBounds)
+      place.batch = define("batch_at", nodes_.divide(number_in, number(of_batch)), c_.batch_size);
     const SymbolId in = define("in_batch", nodes_.remainder(number_in, number(of_batch)), of_batch);
     number_in = at(in);
   }
+  // Where k ends at the row, the last rows have most to do: they go first.
+  if (std::ranges::any_of(bounds_, [](const Bound& b) { return b.k < 0 && b.row > 0; }))
+    number_in = nodes_.subtract(number(of_batch - 1), number_in);
   const std::int64_t group = std::min<std::int64_t>(s_.group, tiles_m_);
   const std::int64_t strip = group * tiles_n_;
   const Ref first_row = nodes_.scale(nodes_.divide(number_in, number(strip)), group);
@@ -215,14 +224,60 @@ Place BulkBuilder::place(SymbolId tile, tile::Body& body, bool copies) {
     row = nodes_.add(first_row, nodes_.remainder(in_group, at(rows_here)));
     column = nodes_.divide(in_group, at(rows_here));
   }
+  const Ref first_of_cluster = nodes_.scale(row, s_.cluster * s_.bm);
   row = nodes_.add(nodes_.scale(row, s_.cluster), rank());
-  if (tiling_ && copies) {
+  const Ref first_column = nodes_.scale(column, s_.bn);
+  if (tiling_ && needs == Needs::kCopies) {
     place.row_of_tiles = define("row_of_tiles", row, tiles_m_);
-  } else {
+  } else if (needs != Needs::kOnlyBounds) {
     place.m_first = define("m_first", nodes_.scale(row, s_.bm), tiles_m_ * s_.cluster * s_.bm);
   }
-  place.n_first = define("n_first", nodes_.scale(column, s_.bn), tiles_n_ * s_.bn);
+  if (needs != Needs::kOnlyBounds)
+    place.n_first = define("n_first", first_column, tiles_n_ * s_.bn);
+  bound(place, first_of_cluster, first_column, body);
   return place;
+}
+
+void BulkBuilder::bound(Place& place, Ref first_row, Ref first_column, tile::Body& body) {
+  place.k_begin = number(0);
+  place.k_end = number(k_each_);
+  if (bounds_.empty()) return;
+  const auto least = [&](Ref x, Ref y) { return nodes_.op("min", ScalarType::kI64, {x, y}); };
+  const auto most = [&](Ref x, Ref y) { return nodes_.op("max", ScalarType::kI64, {x, y}); };
+  const auto last = [&](Ref first, std::int64_t count, std::int64_t size) {
+    return least(nodes_.add(first, number(count - 1)), number(size - 1));
+  };
+  const Ref last_row = last(first_row, std::int64_t{s_.cluster} * s_.bm, c_.m_size);
+  const Ref last_column = last(first_column, s_.bn, c_.n_size);
+  Ref begin = number(0), end = number(c_.k_size);
+  for (const Bound& bound : bounds_) {
+    // bound.k * k + reach >= 0 somewhere in the tile.
+    const Ref reach = nodes_.add(
+        number(bound.constant),
+        nodes_.add(nodes_.scale(bound.row > 0 ? last_row : first_row, bound.row),
+                   nodes_.scale(bound.column > 0 ? last_column : first_column, bound.column)));
+    const std::int64_t step = std::abs(bound.k);
+    if (step == 0) {
+      end = nodes_.select(nodes_.non_negative(reach), end, number(0));
+    } else if (bound.k < 0) {
+      end =
+          least(end, nodes_.divide(most(nodes_.add(reach, number(step)), number(0)), number(step)));
+    } else {
+      begin = most(begin, nodes_.divide(most(nodes_.subtract(number(step - 1), reach), number(0)),
+                                        number(step)));
+    }
+  }
+  // Where there is nothing one tile is multiplied all the same, of zeros or of what nobody needs.
+  const Ref before = place.slice < 0 ? number(0) : nodes_.scale(at(place.slice), k_each_);
+  const std::int64_t last_tile = (k_each_ - 1) / tile_k_ * tile_k_;
+  const Ref tiles = nodes_.divide(most(nodes_.subtract(begin, before), number(0)), number(tile_k_));
+  const SymbolId first = nodes_.new_symbol("k_begin", last_tile + 1);
+  body.push_back({tile::Define{first, least(nodes_.scale(tiles, tile_k_), number(last_tile))}});
+  place.k_begin = at(first);
+  const SymbolId beyond = nodes_.new_symbol("k_end", last_tile + tile_k_ + 1);
+  body.push_back({tile::Define{beyond, most(least(nodes_.subtract(end, before), number(k_each_)),
+                                            nodes_.add(place.k_begin, number(tile_k_)))}});
+  place.k_end = at(beyond);
 }
 
 tile::Operation BulkBuilder::over_tiles(SymbolId tile, tile::Body body) {
@@ -230,8 +285,8 @@ tile::Operation BulkBuilder::over_tiles(SymbolId tile, tile::Body body) {
                      number(program_.grid / s_.cluster), std::move(body), ""}};
 }
 
-tile::Loop BulkBuilder::over_k(SymbolId k, tile::Body body) {
-  return {k, number(0), number(k_each_), number(tile_k_), std::move(body), ""};
+tile::Loop BulkBuilder::over_k(const Place& place, SymbolId k, tile::Body body) {
+  return {k, place.k_begin, place.k_end, number(tile_k_), std::move(body), ""};
 }
 
 void BulkBuilder::copies(bool is_a, const Place& place, SymbolId k, tile::Body& body) {
@@ -264,12 +319,12 @@ tile::Operation BulkBuilder::load() {
   const SymbolId tile = nodes_.new_symbol("tile", tiles_);
   const SymbolId k = nodes_.new_symbol("k_first", k_each_);
   tile::Body body;
-  const Place where = place(tile, body, true);
+  const Place where = place(tile, body, Needs::kCopies);
   tile::Body round = {{tile::Acquire{0}}};
   copies(true, where, k, round);
   copies(false, where, k, round);
   round.push_back({tile::Commit{0}});
-  body.push_back({over_k(k, std::move(round))});
+  body.push_back({over_k(where, k, std::move(round))});
   return over_tiles(tile, std::move(body));
 }
 
@@ -279,48 +334,51 @@ tile::Operation BulkBuilder::math() {
   tile::Body body;
   const Place where = place(tile, body);
   const Ref of_group = s_.bm == 64 ? number(0) : nodes_.scale(at(program_.group), 64);
-  const Ref fresh = nodes_.is_zero(at(k));
+  const Ref fresh = is_first(where, k);
   if (tiling_) {
     body.push_back(multiply_patches(of_group));
   } else if (reads_fragments()) {
     body.push_back(is_thrice(s_.pipe) || !in_runs()
-                       ? tile::Operation{over_k(k, tf32_round(k, of_group))}
-                       : over_runs(k, of_group));
+                       ? tile::Operation{over_k(where, k, tf32_round(where, k, of_group))}
+                       : over_runs(where, k, of_group));
   } else if (in_runs()) {
-    body.push_back(over_runs(k, of_group));
+    body.push_back(over_runs(where, k, of_group));
   } else if (in_short_runs()) {
-    tile::Loop loop = over_k(k, {{tile::Wait{0}},
-                                 {tile::Multiply{1, 0, 0, 1, of_group, nodes_.boolean(true)}},
-                                 {tile::Await{0}},
-                                 {tile::Release{0}},
-                                 {tile::AddRuns{0, 1, fresh, true}}});
+    tile::Loop loop = over_k(where, k,
+                             {{tile::Wait{0}},
+                              {tile::Multiply{1, 0, 0, 1, of_group, nodes_.boolean(true)}},
+                              {tile::Await{0}},
+                              {tile::Release{0}},
+                              {tile::AddRuns{0, 1, fresh, true}}});
     loop.comment = fmt::format(
         "The tensor cores' sums have 13 places: those of {} terms are added up in f32.", tile_k_);
     body.push_back({std::move(loop)});
   } else {
-    body.push_back({over_k(k, {{tile::Wait{0}},
-                               {tile::Multiply{0, 0, 0, 1, of_group, fresh}},
-                               {tile::Advance{0, fresh}}})});
+    body.push_back({over_k(where, k,
+                           {{tile::Wait{0}},
+                            {tile::Multiply{0, 0, 0, 1, of_group, fresh}},
+                            {tile::Advance{0, fresh}}})});
     body.push_back({tile::Drain{0}});
   }
   body.push_back({s_.split_k > 1 ? partial_store(where, of_group) : store(where, of_group)});
   return over_tiles(tile, std::move(body));
 }
 
-tile::Operation BulkBuilder::over_runs(SymbolId k, Ref of_group) {
+tile::Operation BulkBuilder::over_runs(const Place& place, SymbolId k, Ref of_group) {
   const std::int64_t length = std::min<std::int64_t>(tiles_of_run(s_) * tile_k_, k_each_);
   const SymbolId run = nodes_.new_symbol("run", k_each_);
   Ref end = nodes_.add(at(run), number(length));
-  if (k_each_ % length != 0) end = nodes_.op("min", ScalarType::kI64, {end, number(k_each_)});
+  if (k_each_ % length != 0 || !bounds_.empty())
+    end = nodes_.op("min", ScalarType::kI64, {end, place.k_end});
   const bool tf32 = reads_fragments();
   tile::Body round = {{tile::Wait{0}},
-                      {tile::Multiply{1, 0, 0, 1, of_group, nodes_.is_zero(at(k))}},
+                      {tile::Multiply{1, 0, 0, 1, of_group, is_first(place, k)}},
                       {tile::Advance{0, nodes_.is_zero(nodes_.subtract(at(k), at(run)))}}};
-  if (tf32) round = tf32_round(k, of_group);
+  if (tf32) round = tf32_round(place, k, of_group);
   tile::Body body = {{tile::Loop{k, at(run), end, number(tile_k_), std::move(round), ""}}};
   if (!tf32) body.push_back({tile::Drain{0}});
-  body.push_back({tile::AddRuns{0, 1, nodes_.is_zero(at(run))}});
-  return {tile::Loop{run, number(0), number(k_each_), number(length), std::move(body),
+  body.push_back({tile::AddRuns{0, 1, is_first(place, run)}});
+  return {tile::Loop{run, place.k_begin, place.k_end, number(length), std::move(body),
                      fmt::format("Terms are added in f32 in runs of {}.", length)}};
 }
 

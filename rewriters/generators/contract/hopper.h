@@ -9,11 +9,11 @@
 
 namespace hone::generators::contract {
 
-/// Operands that bulk copies can bring as they are: plain loads of 16-bit elements, side by side
-/// along k or along their rows, or of 8-bit floats, side by side along k; all other strides
-/// multiples of 16 bytes, no masks; sums in f32.
-[[nodiscard]] bool has_bulk_operands(const Contraction& c);
-/// Whether the pipe reads an operand in patches (BulkF32).
+/// How the operands reach a pipe that is_bulk(); empty: they do not.
+[[nodiscard]] const std::optional<BulkWay>& way_of(const Contraction& c, Pipe pipe);
+/// The same with what the schedule packs beyond that.
+[[nodiscard]] BulkWay way_of(const Contraction& c, const Schedule& s);
+/// Whether the pipe reads an operand in patches (BulkWay).
 [[nodiscard]] bool uses_patches(const Contraction& c, Pipe pipe);
 /// Of products of f32 as tf32 that pack nothing: whether wgmma's rows, its operand in registers,
 /// are the columns of the output, as the other operand had best lie along k, and A does where B
@@ -26,8 +26,8 @@ namespace hone::generators::contract {
 /// before has written.
 [[nodiscard]] Contraction as_multiplied(const Contraction& c, const Schedule& s,
                                         const std::string& prefix = "");
-/// What a kernel of is_bulk_tf32() takes of shared memory [B].
-[[nodiscard]] std::int64_t tf32_bytes(const Contraction& c, const Schedule& s);
+/// What a kernel of is_bulk() takes of shared memory [B].
+[[nodiscard]] std::int64_t bulk_bytes(const Contraction& c, const Schedule& s);
 /// What bulk copies of this operand bring to each multiprocessor when all copy [B/cycle]: less
 /// where rows of 128 bytes do not begin at lines of the L2, as each then takes two. Measured on an
 /// H100.

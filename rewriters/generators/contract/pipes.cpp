@@ -5,10 +5,10 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr Pipe kPipes[] = {
-    Pipe::kFma,       Pipe::kFmaRuns,    Pipe::kWgmma,   Pipe::kMma,       Pipe::kWgmmaTf32x3,
-    Pipe::kTf32x3,    Pipe::kTf32,       Pipe::kBf16,    Pipe::kWgmmaBf16, Pipe::kWgmmaBulk,
-    Pipe::kWgmmaFast, Pipe::kBulkTf32x3, Pipe::kBulkTf32};
+constexpr Pipe kPipes[] = {Pipe::kFma,         Pipe::kFmaRuns,    Pipe::kMma,
+                           Pipe::kWgmmaTf32x3, Pipe::kTf32x3,     Pipe::kTf32,
+                           Pipe::kBf16,        Pipe::kWgmmaBf16,  Pipe::kWgmmaBulk,
+                           Pipe::kWgmmaFast,   Pipe::kBulkTf32x3, Pipe::kBulkTf32};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
@@ -26,7 +26,6 @@ std::string_view name_of(Pipe pipe) {
                                          "tf32x3",
                                          "tf32",
                                          "bf16",
-                                         "wgmma",
                                          "wgmma-bulk",
                                          "wgmma-bf16",
                                          "wgmma-tf32x3",
@@ -64,7 +63,8 @@ bool is_thrice(Pipe pipe) {
 }
 
 bool is_bulk(Pipe pipe) {
-  return pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaFast || is_bulk_tf32(pipe);
+  return pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaBf16 || pipe == Pipe::kWgmmaFast ||
+         is_bulk_tf32(pipe);
 }
 
 bool has_fp8(const Contraction& c) { return is_fp8(c.a.type) && is_fp8(c.b.type); }
@@ -101,21 +101,16 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
       case Pipe::kMma:
         can = (capability >= 80 && in_f32 && same_half) || (capability >= 89 && fp8_along_k);
         break;
-      case Pipe::kWgmma:
-        can = capability == 90 && in_f32 && same_half;
-        break;
       case Pipe::kWgmmaBulk:
-        can = capability == 90 && has_bulk_operands(c);
-        break;
-      case Pipe::kWgmmaFast:
-        can = capability == 90 && has_fp8(c) && has_bulk_operands(c);
-        break;
+      case Pipe::kWgmmaBf16:
       case Pipe::kBulkTf32x3:
       case Pipe::kBulkTf32:
-        can = capability == 90 && c.bulk_f32 && !same_half && !has_fp8(c);
+        can = capability == 90 && way_of(c, pipe);
+        break;
+      case Pipe::kWgmmaFast:
+        can = capability == 90 && has_fp8(c) && way_of(c, pipe);
         break;
       case Pipe::kWgmmaTf32x3:
-      case Pipe::kWgmmaBf16:
         can = capability == 90 && in_f32 && !same_half && !(tf32 && has_fp8(c));
         break;
       default:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <tuple>
@@ -16,10 +17,7 @@
 namespace hone::generators::contract {
 namespace {
 
-bool is_wgmma(Pipe pipe) {
-  return pipe == Pipe::kWgmma || is_bulk(pipe) || pipe == Pipe::kWgmmaBf16 ||
-         pipe == Pipe::kWgmmaTf32x3;
-}
+bool is_wgmma(Pipe pipe) { return is_bulk(pipe) || pipe == Pipe::kWgmmaTf32x3; }
 
 int power_below(std::int64_t value) {
   int power = 1;
@@ -86,25 +84,8 @@ void repair_mma(Schedule& s, const Contraction& c) {
   }
 }
 
-void repair_wgmma(Schedule& s, const Contraction& c) {
-  s.bk = 64;
-  s.bm = std::clamp(s.bm, 64, 256);
-  s.bn = std::clamp(s.bn, 64, 256);
-  // A warpgroup keeps wm x bn sums in 128 threads: 128 each, or 64 where there are four.
-  s.wm = s.wm >= 128 && s.bm >= 128 && s.bn <= 128 ? 128 : 64;
-  if (s.threads() == 512 && s.bn > 128) s.bm = 128;
-  if (adds_in_runs(c, s.pipe)) {
-    // Two sets of sums.
-    s.bm = std::min(s.bm, 128);
-    s.bn = std::min(s.bn, 128);
-    s.wm = 64;
-  }
-  s.wn = s.bn;
-  s.stages = std::max(s.stages, 3);
-}
-
 void repair_wgmma_bulk(Schedule& s, const Contraction& c) {
-  s.bk = has_fp8(c) ? 128 : 64;
+  s.bk = 128 / static_cast<int>(size_of(way_of(c, s.pipe)->a.type));
   s.bm = std::clamp(s.bm, 64, 256);
   // 64 rows for each warp group, and its sums in what registers there are.
   const bool two_sets = words_of_sum(c, s.pipe) == 2;
@@ -150,11 +131,8 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
     case Pipe::kFmaRuns:
       repair_fma(s, c);
       break;
-    case Pipe::kWgmma:
-    case Pipe::kWgmmaBf16:
-      repair_wgmma(s, c);
-      break;
     case Pipe::kWgmmaBulk:
+    case Pipe::kWgmmaBf16:
     case Pipe::kWgmmaFast:
       repair_wgmma_bulk(s, c);
       break;
@@ -169,6 +147,9 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
       repair_mma(s, c);
   }
   if (!is_bulk(s.pipe)) s.cluster = 1;
+  const auto may_pack = [&](const BulkOperand& operand) { return operand.may_pack; };
+  s.pack_a = s.pack_a && is_bulk(s.pipe) && may_pack(way_of(c, s.pipe)->a);
+  s.pack_b = s.pack_b && is_bulk(s.pipe) && may_pack(way_of(c, s.pipe)->b);
   // Slices of a tile at least, and their sums in what any device has to spare.
   const double sums = static_cast<double>(c.batch_size) * c.m_size * c.n_size *
                       static_cast<double>(size_of(c.total_type));
@@ -219,13 +200,12 @@ int Schedule::threads() const {
 }
 
 std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
-  if (is_bulk_tf32(schedule.pipe)) return tf32_bytes(c, schedule);
+  if (is_bulk(schedule.pipe)) return bulk_bytes(c, schedule);
   const Tile a = tile_of(c, c.a, schedule, true), b = tile_of(c, c.b, schedule, false);
   // Three tiles of B in halves.
   const std::int64_t planes =
       schedule.pipe == Pipe::kWgmmaTf32x3 ? std::int64_t{3} * 2 * schedule.bn * schedule.bk * 4 : 0;
-  const std::int64_t barriers = is_bulk(schedule.pipe) ? 16 : 0;
-  return planes + schedule.stages * (a.bytes() + b.bytes() + barriers);
+  return planes + schedule.stages * (a.bytes() + b.bytes());
 }
 
 namespace {
@@ -237,6 +217,16 @@ constexpr std::string_view kTail = "tail-", kAll = "all-";
 std::string share_of(const Schedule& s) {
   if (s.split_k > 1) return std::string(kAll) + std::to_string(s.split_k);
   return s.tail > 1 ? std::string(kTail) + std::to_string(s.tail) : "none";
+}
+
+/// Operands that are packed beyond those that have to be, A and B.
+constexpr std::pair<bool, bool> kPacks[] = {
+    {false, false}, {true, false}, {false, true}, {true, true}};
+
+/// As the space says it: "none", "a", "b" or "ab".
+std::string packs_of(const Schedule& s) {
+  if (!s.pack_a && !s.pack_b) return "none";
+  return std::string(s.pack_a ? "a" : "") + (s.pack_b ? "b" : "");
 }
 
 /// Recipes from before there was "share" have "split_k" and "tail", the first of which counts.
@@ -279,7 +269,7 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
     add("tn", numbers({4, 8, 16}));
   }
   if (mma) {
-    add("wm", numbers({16, 32, 64, 128}));
+    add("wm", numbers({16, 32, 64}));
     add("wn", numbers({16, 32, 64}));
   }
   add("stages", numbers({2, 3, 4, 5}));
@@ -293,9 +283,19 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
   }
   add("share", shares);
   add("group", numbers({1, 4, 8, 16}));
-  if (std::ranges::find(pipes, ParameterValue(std::string(name_of(Pipe::kWgmmaBulk)))) !=
-      pipes.end())
-    add("cluster", numbers({1, 2, 4}));
+  bool clusters = false, may_pack_a = false, may_pack_b = false;
+  for (const Pipe pipe : pipes_for(c, goal)) {
+    if (!is_bulk(pipe)) continue;
+    clusters = clusters || !is_bulk_tf32(pipe);
+    may_pack_a = may_pack_a || way_of(c, pipe)->a.may_pack;
+    may_pack_b = may_pack_b || way_of(c, pipe)->b.may_pack;
+  }
+  if (clusters) add("cluster", numbers({1, 2, 4}));
+  std::vector<ParameterValue> packs;
+  for (const auto& [a, b] : kPacks)
+    if (a <= may_pack_a && b <= may_pack_b)
+      packs.emplace_back(packs_of({.pack_a = a, .pack_b = b}));
+  if (packs.size() > 1) add("pack", packs);
   if (fma && (c.a.along_k || c.b.along_k)) {
     add("transpose", {std::string("async"), std::string("registers")});
   }
@@ -319,13 +319,11 @@ double rate_of(const Contraction& c, Pipe pipe) {
       return 350;
     case Pipe::kBf16:
       return 500;
-    case Pipe::kWgmma:
-      return 1600;
+    case Pipe::kWgmmaBf16:
+      return 1900;
     case Pipe::kWgmmaBulk:
     case Pipe::kWgmmaFast:
       return has_fp8(c) ? 3800 : 1900;  // of 8-bit floats: what a data sheet says, not measured
-    case Pipe::kWgmmaBf16:
-      return 900;
     case Pipe::kWgmmaTf32x3:
       return 180;
     case Pipe::kBulkTf32x3:
@@ -334,6 +332,27 @@ double rate_of(const Contraction& c, Pipe pipe) {
       return 800;
   }
   return 1;
+}
+
+/// Of all k, what tiles are multiplied of on average where some terms are zero or not needed: at so
+/// many rows and columns, evenly spread.
+double share_of_k(const Contraction& c) {
+  constexpr int kSamples = 16;
+  double sum = 0;
+  for (int i = 0; i < kSamples * kSamples; ++i) {
+    const std::int64_t m = c.m_size * (2 * (i / kSamples) + 1) / (2 * kSamples);
+    const std::int64_t n = c.n_size * (2 * (i % kSamples) + 1) / (2 * kSamples);
+    double first = 0, end = static_cast<double>(c.k_size);
+    for (const Bound& bound : c.bounds) {
+      const auto reach = static_cast<double>(bound.constant + bound.row * m + bound.column * n);
+      const auto at = reach / static_cast<double>(std::max<std::int64_t>(1, std::abs(bound.k)));
+      if (bound.k > 0) first = std::max(first, -at);
+      if (bound.k < 0) end = std::min(end, at + 1);
+      if (bound.k == 0 && reach < 0) end = 0;
+    }
+    sum += std::max(0.0, end - first);
+  }
+  return sum / (kSamples * kSamples) / static_cast<double>(c.k_size);
 }
 
 /// Of a schedule, in cycles: waves of blocks, each bound by its multiplying or by what it reads,
@@ -363,7 +382,8 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
       s.tail == 1 ? std::ceil(tiles / sms)
                   : std::floor(tiles / wave) * resident + std::ceil(rest * s.tail / sms) / s.tail;
   const double warps = std::min(per_sm, resident) * s.threads() / 32.0;
-  const double steps = std::ceil(static_cast<double>(c.k_size) / s.split_k / s.bk) + 2;
+  const double share = c.bounds.empty() || uses_patches(given, s.pipe) ? 1 : share_of_k(c);
+  const double steps = std::ceil(share * static_cast<double>(c.k_size) / s.split_k / s.bk) + 2;
   double reuse = 1;  // of what a thread or a warp has read from shared memory
   if (is_fma(s.pipe)) {
     reuse = s.tm * s.tn / (s.tm * s.tn + 1.5 * (s.tm + s.tn));
@@ -375,7 +395,7 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
     reuse = s.bn >= 256 ? 1 : s.bn >= 128 ? 0.97 : 0.7;
     if (words > 1) reuse *= 0.85;  // sums of runs are added up
   } else {
-    reuse = std::min(1.0, s.bn / (s.pipe == Pipe::kWgmmaTf32x3 ? 128.0 : 256.0) + 0.25);
+    reuse = std::min(1.0, s.bn / 128.0 + 0.25);
   }
   const double hidden = std::min(1.0, warps / 8);
   const double multiplying =
@@ -407,12 +427,12 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
   const int slices = s.split_k * s.tail;
   const double again =
       slices == 1 ? 0 : kLaunch + shared_sums * (slices + 1) * 4 / (sms * kWriteRate);
-  // Launches before, which read and write what they pack.
+  // Launches before, which read and write what they pack: not measured by itself.
   double packing = 0;
-  if (is_bulk_tf32(s.pipe) && given.bulk_f32->packed > 0) {
-    const int launches = given.bulk_f32->packs_a + given.bulk_f32->packs_b;
-    packing = kLaunch * launches +
-              2 * 4 * static_cast<double>(given.bulk_f32->packed) / (sms * kWriteRate);
+  if (bulk) {
+    const BulkWay way = way_of(given, s);
+    for (const BulkOperand& operand : {way.a, way.b})
+      if (operand.packs) packing += kLaunch + operand.bytes / (sms * kWriteRate);
   }
   return std::max(per_sm * std::max({multiplying, reading, arriving}), per_sm * writing) + alone +
          again + packing;
@@ -439,8 +459,7 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
     s.pipe = pipe;
     // As good as twice as many, which take twice as long to compile.
     s.bk = !is_fma(pipe) ? 64 : s.tm * s.tn > 64 ? 8 : 16;
-    // wgmma's copies lead by two tiles less than there are.
-    s.stages = is_bulk(pipe) ? 5 : is_wgmma(pipe) && s.bm * s.bn >= 128 * 256 ? 4 : 3;
+    s.stages = is_bulk(pipe) ? 5 : 3;
     s.group = 8;
     s.async_transpose = false;  // registers were measured faster
     tiles.push_back(s);
@@ -453,7 +472,7 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
       } else if (is_bulk(pipe)) {
         for (const int cluster : {1, 2, 4}) add({.bm = bm, .bn = bn, .cluster = cluster});
       } else if (is_wgmma(pipe)) {
-        for (const int wm : {64, 128}) add({.bm = bm, .bn = bn, .wm = wm});
+        add({.bm = bm, .bn = bn});
       } else {
         for (const int wm : {16, 32, 64})
           for (const int wn : {16, 32, 64}) add({.bm = bm, .bn = bn, .wm = wm, .wn = wn});
@@ -472,13 +491,17 @@ std::vector<Schedule> cheapest(const Contraction& c, const Goal& goal, Pipe pipe
                                std::size_t most) {
   constexpr int kOfEachTile = 2;
   std::vector<std::pair<double, Schedule>> costs;
-  std::set<std::tuple<decltype(tile_key({})), int, int, int>> seen;
+  std::set<std::tuple<decltype(tile_key({})), int, int, int, bool, bool>> seen;
   for (const Schedule& tile : tiles_of(pipe)) {
-    for (Schedule s : with_shares(c, tile)) {
-      repair(s, c, shared_limit(goal));
-      if (shared_bytes(c, s) > shared_limit(goal)) continue;
-      if (!seen.emplace(tile_key(s), s.split_k, s.tail, s.cluster).second) continue;
-      costs.emplace_back(cost_of(c, goal, s), s);
+    for (const Schedule& shared : with_shares(c, tile)) {
+      for (const auto& [a, b] : kPacks) {
+        Schedule s = shared;
+        s.pack_a = a, s.pack_b = b;
+        repair(s, c, shared_limit(goal));
+        if (shared_bytes(c, s) > shared_limit(goal)) continue;
+        if (seen.emplace(tile_key(s), s.split_k, s.tail, s.cluster, s.pack_a, s.pack_b).second)
+          costs.emplace_back(cost_of(c, goal, s), s);
+      }
     }
   }
   std::ranges::stable_sort(costs, {}, [](const auto& one) { return one.first; });
@@ -515,6 +538,7 @@ std::vector<std::vector<std::size_t>> first_guesses(const Contraction& c, const 
       if (name == "stages") return std::int64_t{s.stages};
       if (name == "share") return share_of(s);
       if (name == "cluster") return std::int64_t{s.cluster};
+      if (name == "pack") return packs_of(s);
       if (name == "transpose") return std::string(s.async_transpose ? "async" : "registers");
       return std::int64_t{s.group};
     });
@@ -554,6 +578,9 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   s.cluster = power("cluster", s.cluster, 1, 4);
   s.stages = static_cast<int>(std::clamp<std::int64_t>(step.int_param("stages", 3), 2, 8));
   take_share(step, s);
+  const std::string packs = step.string_param("pack", "none");
+  s.pack_a = packs == "a" || packs == "ab";
+  s.pack_b = packs == "b" || packs == "ab";
   s.split_k = std::clamp(power_below(s.split_k), 1, 256);
   s.tail = std::clamp(power_below(s.tail), 1, 16);
   s.async_transpose = step.string_param("transpose", "async") == "async";

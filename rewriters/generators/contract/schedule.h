@@ -19,8 +19,9 @@ struct Schedule {
   /// Blocks that share each tile of the last wave, which else leaves most of the GPU idle
   /// (stream-K's aim, with blocks of fixed work); 1 with split_k.
   int tail = 1;
-  int cluster = 1;  ///< wgmma-bulk: blocks that share their tiles of B
-  int group = 8;    ///< tile rows that neighbouring blocks go through together
+  int cluster = 1;                      ///< wgmma-bulk: blocks that share their tiles of B
+  bool pack_a = false, pack_b = false;  ///< bulk pipes: operands that may be packed (BulkOperand)
+  int group = 8;                        ///< tile rows that neighbouring blocks go through together
   /// fma: an operand whose neighbours are along k is transposed by 4-byte cp.async, else by
   /// registers that are loaded in 16 bytes.
   bool async_transpose = true;

@@ -104,8 +104,9 @@ TEST(ContractFp8, ScalesAndNarrowOutputs) {
   }
 }
 
-/// Where k runs along the columns bf16 holds what 8 bits do, and the level stays.
-TEST(ContractFp8, OtherOrientationsByBf16) {
+/// Where k runs along the columns a launch before turns the operand; and bf16 holds what 8 bits do,
+/// so the level stays.
+TEST(ContractFp8, OtherOrientations) {
   for (const bool a : {false, true}) {
     for (const bool b : {false, true}) {
       SCOPED_TRACE(std::string(a ? "T" : "N") + (b ? "T" : "N"));
@@ -114,11 +115,12 @@ TEST(ContractFp8, OtherOrientationsByBf16) {
       shape.b_transposed = b;
       Product product(shape);
       const bool both_along_k = !a && b;
-      EXPECT_EQ(offers(product, "wgmma-bulk"), both_along_k);
       EXPECT_EQ(offers(product, "mma"), both_along_k);
-      EXPECT_FALSE(offers(product, "wgmma"));
       for (const char* pipe : {"wgmma-bf16", "bf16", "fma"})
         product.check(*kContract, at(pipe, "64", "64"), 1e-5);
+      const Generated turned =
+          product.check(*kContract, at("wgmma-bulk", "64", "64"), kThirteenPlaces);
+      EXPECT_EQ(turned.launches.size(), 1U + (a ? 1 : 0) + (b ? 0 : 1));
     }
   }
 }
@@ -128,7 +130,7 @@ TEST(ContractFp8, WhatIsNotOffered) {
   EXPECT_TRUE(offers(plain, "wgmma-bulk"));
   EXPECT_FALSE(offers(plain, "wgmma-fast"));  // the sum has fewer bits than the nest's
   Product odd(along_k(64, 64, 120, kE4m3, kE4m3));
-  EXPECT_FALSE(offers(odd, "wgmma-bulk"));  // rows of no multiple of 16 bytes
+  EXPECT_TRUE(offers(odd, "wgmma-bulk"));  // packed: rows of no multiple of 16 bytes
   EXPECT_TRUE(offers(odd, "mma"));
   Product mixed(along_k(64, 64, 128, kE4m3, ScalarType::kBf16));
   EXPECT_FALSE(offers(mixed, "wgmma-bulk"));

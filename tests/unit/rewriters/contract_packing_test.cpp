@@ -1,5 +1,5 @@
-// Products of f32 on Hopper's tensor cores of which a launch before packs operands along k, run on
-// the emulator with every check on.
+// Products on Hopper's tensor cores of which a launch before packs operands, run on the emulator
+// with every check on.
 #include <fmt/format.h>
 
 #include <string>
@@ -125,14 +125,6 @@ TEST(ContractPacking, OfAllKindsOfProducts) {
       EXPECT_NE(packed_of(other.check(*kContract, packed_at(level), level.tolerance)), "");
     }
 
-    const auto below_diagonal = [](Product& p, Ref term) {
-      return p.nodes.select(
-          p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.k))), term,
-          p.nodes.number(0, ScalarType::kF32));
-    };
-    Product half({.m = 72, .n = 64, .k = 68}, below_diagonal, {}, level.math);
-    EXPECT_FALSE(contract::analyse(half.goal())->bulk_f32) << "others leave out what is zero";
-
     const auto scaled = [](Product& p, Ref term) {
       return p.nodes.op(
           "*", ScalarType::kF32,
@@ -144,19 +136,110 @@ TEST(ContractPacking, OfAllKindsOfProducts) {
   }
 }
 
-/// No two lanes meet in a bank: each of a block's vectors takes its own 16 bytes of every round.
+/// 16-bit operands whose rows no tensor map can have, in every layout: each is packed as it lies.
+TEST(ContractPacking, SixteenBits) {
+  for (const bool a : {false, true}) {
+    for (const bool b : {false, true}) {
+      for (const auto& [m, n, k] :
+           {std::tuple(72, 80, 96), {67, 51, 45}, {66, 72, 72}, {72, 66, 72}, {72, 72, 66}}) {
+        SCOPED_TRACE(fmt::format("{}{} {} x {} x {}", a ? 'T' : 'N', b ? 'T' : 'N', m, n, k));
+        Product product({.m = m,
+                         .n = n,
+                         .k = k,
+                         .batch = 2,
+                         .a_transposed = a,
+                         .b_transposed = b,
+                         .type = a == b ? ScalarType::kF16 : ScalarType::kBf16});
+        const Generated generated = product.check(
+            *kContract, {{"pipe", "wgmma-bulk"}, {"bm", "64"}, {"bn", "64"}, {"share", "none"}},
+            1e-5);
+        std::string odd;
+        if ((a ? m : k) % 8 != 0) odd += "a";
+        if ((b ? k : n) % 8 != 0) odd += "b";
+        EXPECT_EQ(packed_of(generated), odd);
+      }
+    }
+  }
+}
+
+/// f32 and mixed types rounded to bf16 by the launch before, by vectors where rows are even.
+TEST(ContractPacking, RoundsToBf16) {
+  for (const auto& [m, n, k] : {std::tuple(72, 80, 96), {67, 51, 45}}) {
+    for (const bool transposed : {false, true}) {
+      SCOPED_TRACE(m);
+      const Choice choice = {{"pipe", "wgmma-bf16"}, {"bm", "64"}, {"bn", "64"}, {"share", "none"}};
+      Shape shape{.m = m, .n = n, .k = k, .a_transposed = transposed, .b_transposed = transposed};
+      EXPECT_EQ(
+          packed_of(Product(shape, {}, {}, MathLevel::kReduced).check(*kContract, choice, 3e-2)),
+          "ab");
+      shape.b_type = ScalarType::kBf16;
+      EXPECT_EQ(
+          packed_of(Product(shape, {}, {}, MathLevel::kReduced).check(*kContract, choice, 3e-2)),
+          m == 72 ? "a" : "ab");
+    }
+  }
+}
+
+/// Rows that copies bring slowly are packed where a schedule says so, and others are not.
+TEST(ContractPacking, RowsThatBeginAtNoLineMayBe) {
+  const auto packs = [](const Shape& shape, MathLevel math) {
+    Product product(shape, {}, {}, math);
+    const auto offer = kContract->match(product.goal());
+    EXPECT_TRUE(offer) << offer.error().message;
+    std::string values;
+    for (const Parameter& parameter : offer->parameters)
+      for (const ParameterValue& value : parameter.domain)
+        if (parameter.name == "pack") values += to_string(value) + " ";
+    return values;
+  };
+  Shape shape{.m = 72, .n = 128, .k = 72, .type = ScalarType::kF16};
+  EXPECT_EQ(packs(shape, MathLevel::kReassociate), "none a ");
+  shape.n = 136;
+  EXPECT_EQ(packs(shape, MathLevel::kReassociate), "none a b ab ");
+  for (const char* pack : {"none", "a", "b", "ab"}) {
+    const Generated generated = Product(shape).check(
+        *kContract,
+        {{"pipe", "wgmma-bulk"}, {"bm", "64"}, {"bn", "64"}, {"share", "none"}, {"pack", pack}},
+        1e-5);
+    EXPECT_EQ(packed_of(generated), pack == std::string("none") ? "" : pack);
+  }
+  shape.type = ScalarType::kF32;
+  EXPECT_EQ(packs(shape, MathLevel::kTf32), "none a b ab ");
+  for (const PackedLevel& level : kPackedLevels) {
+    Choice choice = packed_at(level);
+    choice["pack"] = "ab";
+    EXPECT_EQ(
+        packed_of(Product(shape, {}, {}, level.math).check(*kContract, choice, level.tolerance)),
+        "ab");
+  }
+  shape = {.m = 128, .n = 128, .k = 128, .type = ScalarType::kBf16};
+  EXPECT_EQ(packs(shape, MathLevel::kReassociate), "");
+}
+
+/// No two lanes meet in a bank: each of a block's vectors takes its own 16 or 4 bytes of every
+/// round.
 TEST(ContractPacking, TurnsWithoutBankConflicts) {
-  Product product({.m = 64, .n = 64, .k = 64, .a_transposed = true}, {}, {}, MathLevel::kTf32);
-  const auto offer = kContract->match(product.goal());
-  ASSERT_TRUE(offer) << offer.error().message;
-  auto generated = kContract->generate(product.goal(),
-                                       Product::step_at(*offer, packed_at(kPackedLevels[1])), "g_");
-  ASSERT_TRUE(generated) << generated.error().message;
-  ASSERT_EQ(generated->launches.size(), 2U);
-  generated->launches.pop_back();
-  ASSERT_FALSE(product.run(*generated).empty());
-  // 64 x 64 elements, each written and read once, 128 bytes in a round.
-  EXPECT_EQ(product.last_counters.shared_wavefronts, 64U * 64 * 4 * 2 / 128);
+  for (const ScalarType type : {ScalarType::kF32, ScalarType::kE4m3}) {
+    for (const int more : {0, 1}) {
+      if (type == ScalarType::kF32 && more != 0) continue;  // by one element, each to its own bank
+      const bool f32 = type == ScalarType::kF32;
+      const std::int64_t side = (f32 ? 64 : 128);
+      Product product({.m = side, .n = side - more, .k = side, .a_transposed = f32, .type = type},
+                      {}, {}, MathLevel::kTf32);
+      Choice choice = packed_at(kPackedLevels[1]);
+      if (!f32) choice["pipe"] = "wgmma-bulk";
+      const auto offer = kContract->match(product.goal());
+      ASSERT_TRUE(offer) << offer.error().message;
+      auto generated = kContract->generate(product.goal(), Product::step_at(*offer, choice), "g_");
+      ASSERT_TRUE(generated) << generated.error().message;
+      ASSERT_EQ(generated->launches.size(), 2U);
+      generated->launches.pop_back();
+      ASSERT_FALSE(product.run(*generated).empty());
+      // Elements are written and read once, 128 bytes in a round; the last line is not there.
+      EXPECT_EQ(product.last_counters.shared_wavefronts,
+                static_cast<std::uint64_t>(side * (2 * side - more)) * size_of(type) / 128);
+    }
+  }
 }
 
 /// The first guess of products in which nothing lies along k packs, where enough is multiplied with
@@ -188,7 +271,7 @@ TEST(ContractPacking, NoMoreThanADeviceHasToSpare) {
                              .rows = 1,
                              .columns = 3},
                             MathLevel::kTf32, false);
-    return contract::analyse(convolution.goal())->bulk_f32;
+    return contract::analyse(convolution.goal())->bulk.as_f32;
   };
   constexpr std::int64_t kMost = std::int64_t{1} << 23;  // 32 of k each
   EXPECT_TRUE(way(1001));

@@ -79,8 +79,8 @@ TEST(ContractPatches, NotOfProductsWithFewRows) {
     Convolution convolution(window);
     const auto contraction = contract::analyse(convolution.goal());
     EXPECT_TRUE(contraction) << contraction.error().message;
-    EXPECT_TRUE(contraction->bulk_f32.has_value());
-    return contraction->bulk_f32->in_patches;
+    EXPECT_TRUE(contraction->bulk.as_f32.has_value());
+    return contraction->bulk.as_f32->in_patches;
   };
   EXPECT_TRUE(in_patches({.images = 2, .outputs = 64, .rows = 1, .columns = 1}));
   EXPECT_FALSE(in_patches({.images = 2, .height = 1, .outputs = 128, .rows = 1, .columns = 1}));

@@ -22,8 +22,8 @@ const std::vector<RunsPoint> kRunsPoints = {
     {ScalarType::kF16,
      {{"pipe", "fma-runs"}, {"bm", "64"}, {"bn", "64"}, {"tm", "8"}, {"tn", "8"}}},
     {ScalarType::kF16, {{"pipe", "mma"}, {"bm", "32"}, {"bn", "64"}, {"wm", "16"}, {"wn", "32"}}},
-    {ScalarType::kBf16, {{"pipe", "wgmma"}, {"bm", "64"}, {"bn", "64"}}},
-    {ScalarType::kF16, {{"pipe", "wgmma"}, {"bm", "256"}, {"bn", "256"}, {"wm", "128"}}},
+    {ScalarType::kBf16, {{"pipe", "wgmma-bulk"}, {"bm", "64"}, {"bn", "64"}}},
+    {ScalarType::kF16, {{"pipe", "wgmma-bulk"}, {"bm", "128"}, {"bn", "128"}}},
 };
 
 TEST(ContractRuns, RightOnEveryPipe) {

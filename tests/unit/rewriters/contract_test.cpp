@@ -90,7 +90,7 @@ TEST(Contract, BlocksShareTheTilesOfTheLastWave) {
           {{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"bk", "32"}, {"share", "tail-2"}}, 1e-5);
   }
   check(Product({.m = 192, .n = 72, .k = 256, .type = ScalarType::kBf16, .out = ScalarType::kBf16}),
-        {{"pipe", "wgmma"}, {"bm", "64"}, {"bn", "64"}, {"share", "tail-4"}}, 1e-2);
+        {{"pipe", "mma"}, {"bm", "64"}, {"bn", "64"}, {"share", "tail-4"}}, 1e-2);
 }
 
 // One parameter says who shares a tile's sum, so that no two points are one kernel.
@@ -408,34 +408,13 @@ TEST(Contract, ReducedPipes) {
 }
 
 TEST(Contract, WgmmaInEveryOrientation) {
-  const Choice choice = {{"pipe", "wgmma"}, {"bm", "64"}, {"bn", "64"}, {"share", "none"}};
+  const Choice choice = {{"pipe", "wgmma-bulk"}, {"bm", "64"}, {"bn", "64"}, {"share", "none"}};
   every_orientation(choice, ScalarType::kF16, MathLevel::kReassociate, 1e-5);
   every_orientation(choice, ScalarType::kBf16, MathLevel::kReassociate, 1e-5);
 }
 
-TEST(Contract, WgmmaAtManyPoints) {
-  for (const bool transposed : {false, true}) {
-    Product halves({.m = 264,
-                    .n = 272,
-                    .k = 328,
-                    .a_transposed = transposed,
-                    .b_transposed = transposed,
-                    .type = ScalarType::kF16});
-    for (const auto& [bm, bn, wm, stages] : {std::tuple("128", "256", "64", "4"),
-                                             {"128", "128", "128", "3"},
-                                             {"256", "128", "64", "5"},
-                                             {"256", "128", "128", "4"},
-                                             {"256", "256", "64", "3"}}) {
-      SCOPED_TRACE(std::string(bm) + " " + bn + " " + wm + " " + stages);
-      halves.check(*kContract,
-                   {{"pipe", "wgmma"}, {"bm", bm}, {"bn", bn}, {"wm", wm}, {"stages", stages}},
-                   1e-5);
-    }
-  }
-}
-
 TEST(Contract, NarrowOutputs) {
-  for (const char* pipe : {"mma", "wgmma"}) {
+  for (const char* pipe : {"mma", "wgmma-bulk"}) {
     for (const std::int64_t n : {96, 100, 98}) {
       SCOPED_TRACE(std::string(pipe) + std::to_string(n));
       Product({.m = 72, .n = n, .k = 64, .type = ScalarType::kF16, .out = ScalarType::kF16}, {},
