@@ -104,7 +104,7 @@ std::optional<tile::View> output_view(const Contraction& c) {
 namespace {
 
 /// Packed operands have to be in what any device has to spare.
-constexpr std::int64_t kMostPacked = std::int64_t{1} << 28;  // [elements]
+constexpr std::int64_t kMostPacked = std::int64_t{1} << 29;  // [elements]
 
 /// Where rows do not begin at lines of the L2, each box of 128 bytes takes two.
 bool begins_at_lines(const tile::View& view) {

@@ -53,9 +53,6 @@ class Contract : public Generator {
       case Pipe::kFmaRuns:
         generated.source += fma_kernel(emit);
         break;
-      case Pipe::kWgmmaTf32x3:
-        generated.source += wgmma_tf32_kernel(emit);
-        break;
       default:
         generated.source += mma_kernel(emit);
     }

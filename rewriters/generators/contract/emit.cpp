@@ -38,19 +38,18 @@ std::string Emitter::buffer_type(const std::string& name) const {
 std::string Emitter::parameter_name(const std::string& buffer) const {
   // What the kernels call their own things.
   static const std::set<std::string, std::less<>> taken = {
-      "m",      "n",           "k",       "i",        "j",         "l",          "at",
-      "batch",  "big",         "block",   "column",   "each",      "every",      "fill",
-      "first",  "from",        "frag_a",  "frag_b",   "fragment",  "got",        "half",
-      "inside", "lane",        "lower",   "made",     "m_first",   "m_last",     "more",
-      "most",   "next",        "now",     "odd",      "left",      "right",      "got0",
-      "got1",   "n_first",     "n_last",  "n_run",    "offsets_a", "offsets_b",  "pair",
-      "parts",  "piece",       "plane",   "planes",   "read",      "row",        "rows_here",
-      "run",    "slice",       "small",   "small_a",  "small_b",   "split_b",    "stage",
-      "staged", "step",        "store",   "sum",      "sums",      "thread",     "tile",
-      "tile_a", "tile_b",      "tiles",   "to",       "upper",     "warp",       "Vector",
-      "a_m",    "a_k",         "b_n",     "b_k",      "place_a",   "place_b",    "from_a",
-      "from_b", "copy_a",      "copy_b",  "in_group", "first_row", "first_tile", "ordinal",
-      "number", "tile_number", "in_tile", "whole",    "runs"};
+      "m",      "n",           "k",         "i",         "j",         "l",          "at",
+      "batch",  "block",       "column",    "each",      "every",     "fill",       "first",
+      "from",   "frag_a",      "frag_b",    "fragment",  "got",       "half",       "inside",
+      "lane",   "made",        "m_first",   "m_last",    "more",      "most",       "next",
+      "now",    "odd",         "left",      "right",     "got0",      "got1",       "n_first",
+      "n_last", "n_run",       "offsets_a", "offsets_b", "pair",      "parts",      "piece",
+      "read",   "row",         "rows_here", "run",       "slice",     "small_a",    "small_b",
+      "stage",  "staged",      "step",      "store",     "sum",       "sums",       "thread",
+      "tile",   "tile_a",      "tile_b",    "tiles",     "to",        "warp",       "Vector",
+      "a_m",    "a_k",         "b_n",       "b_k",       "place_a",   "place_b",    "from_a",
+      "from_b", "copy_a",      "copy_b",    "in_group",  "first_row", "first_tile", "ordinal",
+      "number", "tile_number", "in_tile",   "whole",     "runs"};
   return taken.contains(buffer) || buffer.starts_with("k") ? buffer + "_" : buffer;
 }
 

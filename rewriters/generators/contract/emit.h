@@ -90,6 +90,5 @@ class Emitter {
 /// The whole source of a schedule.
 [[nodiscard]] std::string fma_kernel(const Emitter& emit);
 [[nodiscard]] std::string mma_kernel(const Emitter& emit);
-[[nodiscard]] std::string wgmma_tf32_kernel(const Emitter& emit);
 
 }  // namespace hone::generators::contract

@@ -45,7 +45,7 @@ std::string Emitter::helpers() const {
   std::string text = pack_type(prefix);
   if (in_runs()) text += filled(kFold, holes);
   if (uses_async()) text += async_copies(prefix, SharedPlace::kPointer);
-  if (a.swizzled || b.swizzled || s.pipe == Pipe::kWgmmaTf32x3) text += filled(kSwizzled, holes);
+  if (a.swizzled || b.swizzled) text += filled(kSwizzled, holes);
   return text;
 }
 

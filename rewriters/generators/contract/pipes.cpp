@@ -5,10 +5,9 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr Pipe kPipes[] = {Pipe::kFma,         Pipe::kFmaRuns,    Pipe::kMma,
-                           Pipe::kWgmmaTf32x3, Pipe::kTf32x3,     Pipe::kTf32,
-                           Pipe::kBf16,        Pipe::kWgmmaBf16,  Pipe::kWgmmaBulk,
-                           Pipe::kWgmmaFast,   Pipe::kBulkTf32x3, Pipe::kBulkTf32};
+constexpr Pipe kPipes[] = {Pipe::kFma,       Pipe::kFmaRuns,    Pipe::kMma,       Pipe::kTf32x3,
+                           Pipe::kTf32,      Pipe::kBf16,       Pipe::kWgmmaBf16, Pipe::kWgmmaBulk,
+                           Pipe::kWgmmaFast, Pipe::kBulkTf32x3, Pipe::kBulkTf32};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
@@ -28,7 +27,6 @@ std::string_view name_of(Pipe pipe) {
                                          "bf16",
                                          "wgmma-bulk",
                                          "wgmma-bf16",
-                                         "wgmma-tf32x3",
                                          "wgmma-fast",
                                          "wgmma-bulk-tf32x3",
                                          "wgmma-bulk-tf32"};
@@ -38,7 +36,6 @@ std::string_view name_of(Pipe pipe) {
 MathLevel math_of(const Contraction& c, Pipe pipe) {
   switch (pipe) {
     case Pipe::kTf32x3:
-    case Pipe::kWgmmaTf32x3:
     case Pipe::kBulkTf32x3:
       return MathLevel::kTf32x3;
     case Pipe::kTf32:
@@ -58,9 +55,7 @@ bool is_fma(Pipe pipe) { return pipe == Pipe::kFma || pipe == Pipe::kFmaRuns; }
 
 bool is_bulk_tf32(Pipe pipe) { return pipe == Pipe::kBulkTf32x3 || pipe == Pipe::kBulkTf32; }
 
-bool is_thrice(Pipe pipe) {
-  return pipe == Pipe::kTf32x3 || pipe == Pipe::kWgmmaTf32x3 || pipe == Pipe::kBulkTf32x3;
-}
+bool is_thrice(Pipe pipe) { return pipe == Pipe::kTf32x3 || pipe == Pipe::kBulkTf32x3; }
 
 bool is_bulk(Pipe pipe) {
   return pipe == Pipe::kWgmmaBulk || pipe == Pipe::kWgmmaBf16 || pipe == Pipe::kWgmmaFast ||
@@ -91,7 +86,7 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
     if (math_of(c, pipe) > allowed_math(goal)) continue;
     bool can = true;
     // bf16 holds 8-bit floats, and is faster.
-    const bool tf32 = pipe == Pipe::kTf32 || pipe == Pipe::kTf32x3 || pipe == Pipe::kWgmmaTf32x3;
+    const bool tf32 = pipe == Pipe::kTf32 || pipe == Pipe::kTf32x3;
     switch (pipe) {
       case Pipe::kFma:
         break;
@@ -109,9 +104,6 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
         break;
       case Pipe::kWgmmaFast:
         can = capability == 90 && has_fp8(c) && way_of(c, pipe);
-        break;
-      case Pipe::kWgmmaTf32x3:
-        can = capability == 90 && in_f32 && !same_half && !(tf32 && has_fp8(c));
         break;
       default:
         can = capability >= 80 && in_f32 && !same_half && !(tf32 && has_fp8(c));

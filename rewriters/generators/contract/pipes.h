@@ -10,19 +10,18 @@ namespace hone::generators::contract {
 
 /// What multiplies, in the order of their names in name_of().
 enum class Pipe {
-  kFma,          ///< one multiply-add per thread: f32, or f64 where the nest's sum is
-  kFmaRuns,      ///< the same in f32 where the nest's sum is f64 (Contraction::narrow_terms)
-  kMma,          ///< mma.sync m16n8k16: f16 and bf16, sums in f32; m16n8k32: 8-bit floats, in runs
-  kTf32x3,       ///< mma.sync m16n8k8 three times: f32 as two tf32 each
-  kTf32,         ///< once: f32 rounded to tf32
-  kBf16,         ///< mma.sync m16n8k16: f32 rounded to bf16, or 8-bit floats, which bf16 holds
-  kWgmmaBulk,    ///< wgmma m64nNk16: f16 and bf16, sums in f32, tiles copied in bulk by a thread of
-                 ///< their own (hopper.h); m64nNk32 of 8-bit floats, in runs
-  kWgmmaBf16,    ///< the same, of what kBf16 takes
-  kWgmmaTf32x3,  ///< wgmma m64nNk8 three times
-  kWgmmaFast,    ///< as kWgmmaBulk, of 8-bit floats, all terms in the tensor cores' sums
-  kBulkTf32x3,   ///< as kWgmmaTf32x3, its tiles copied in bulk; a role makes what one leaves
-  kBulkTf32,     ///< once: f32 that copies in bulk round to tf32 on their way
+  kFma,         ///< one multiply-add per thread: f32, or f64 where the nest's sum is
+  kFmaRuns,     ///< the same in f32 where the nest's sum is f64 (Contraction::narrow_terms)
+  kMma,         ///< mma.sync m16n8k16: f16 and bf16, sums in f32; m16n8k32: 8-bit floats, in runs
+  kTf32x3,      ///< mma.sync m16n8k8 three times: f32 as two tf32 each
+  kTf32,        ///< once: f32 rounded to tf32
+  kBf16,        ///< mma.sync m16n8k16: f32 rounded to bf16, or 8-bit floats, which bf16 holds
+  kWgmmaBulk,   ///< wgmma m64nNk16: f16 and bf16, sums in f32, tiles copied in bulk by a thread of
+                ///< their own (hopper.h); m64nNk32 of 8-bit floats, in runs
+  kWgmmaBf16,   ///< the same, of what kBf16 takes
+  kWgmmaFast,   ///< as kWgmmaBulk, of 8-bit floats, all terms in the tensor cores' sums
+  kBulkTf32x3,  ///< wgmma m64nNk8 three times, copied likewise; a role makes what one leaves
+  kBulkTf32,    ///< once: f32 that copies in bulk round to tf32 on their way
 };
 [[nodiscard]] std::string_view name_of(Pipe pipe);
 [[nodiscard]] MathLevel math_of(const Contraction& c, Pipe pipe);

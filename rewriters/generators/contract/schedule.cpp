@@ -17,8 +17,6 @@
 namespace hone::generators::contract {
 namespace {
 
-bool is_wgmma(Pipe pipe) { return is_bulk(pipe) || pipe == Pipe::kWgmmaTf32x3; }
-
 int power_below(std::int64_t value) {
   int power = 1;
   while (power < 1 << 30 && power * 2 <= value) power *= 2;
@@ -109,20 +107,10 @@ void repair_bulk_tf32(Schedule& s, const Contraction& c) {
     while (s.split_k > 1 && s.split_k > tiling_of(*c.patches, s.bm)->steps) s.split_k /= 2;
   }
   // 512 threads: the compiler has 128 registers for an instruction and its sums.
-  s.bn = std::clamp(s.bn, 64, !bare || two_sets || s.bm == 256 ? 128 : 256);
+  s.bn = std::clamp(s.bn, 32, !bare || two_sets || s.bm == 256 ? 128 : 256);
   s.wm = 64;
   s.wn = s.bn;
   s.tail = s.cluster = 1;
-}
-
-void repair_wgmma_tf32(Schedule& s) {
-  s.bk = 32;
-  // Two sets of sums, and A in halves twice: 64 x 128 a warpgroup.
-  s.bm = std::clamp(s.bm, 64, 128);
-  s.bn = std::clamp(s.bn, 32, 128);
-  s.wm = 64;
-  s.wn = s.bn;
-  s.stages = std::max(s.stages, 3);
 }
 
 void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
@@ -136,9 +124,6 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
     case Pipe::kWgmmaFast:
       repair_wgmma_bulk(s, c);
       break;
-    case Pipe::kWgmmaTf32x3:
-      repair_wgmma_tf32(s);
-      break;
     case Pipe::kBulkTf32x3:
     case Pipe::kBulkTf32:
       repair_bulk_tf32(s, c);
@@ -147,16 +132,14 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
       repair_mma(s, c);
   }
   if (!is_bulk(s.pipe)) s.cluster = 1;
-  const auto may_pack = [&](const BulkOperand& operand) { return operand.may_pack; };
-  s.pack_a = s.pack_a && is_bulk(s.pipe) && may_pack(way_of(c, s.pipe)->a);
-  s.pack_b = s.pack_b && is_bulk(s.pipe) && may_pack(way_of(c, s.pipe)->b);
+  s.pack_a = s.pack_a && is_bulk(s.pipe) && way_of(c, s.pipe)->a.may_pack;
+  s.pack_b = s.pack_b && is_bulk(s.pipe) && way_of(c, s.pipe)->b.may_pack;
   // Slices of a tile at least, and their sums in what any device has to spare.
   const double sums = static_cast<double>(c.batch_size) * c.m_size * c.n_size *
                       static_cast<double>(size_of(c.total_type));
   if (s.split_k > 1 || c.k_size / s.tail < s.bk) s.tail = 1;
   while (s.split_k > 1 && (c.k_size / s.split_k < s.bk || sums * s.split_k > 512e6)) s.split_k /= 2;
-  const int fewest = is_wgmma(s.pipe) && !is_bulk(s.pipe) ? 3 : 2;
-  while (s.stages > fewest && shared_bytes(c, s) > most_shared) --s.stages;
+  while (s.stages > 2 && shared_bytes(c, s) > most_shared) --s.stages;
   while (is_fma(s.pipe) && s.bk > 8 && shared_bytes(c, s) > most_shared) s.bk /= 2;
 }
 
@@ -165,7 +148,7 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
 int words_of_sum(const Contraction& c, Pipe pipe) {
   const bool two =
       sum_type(c, pipe) == ScalarType::kF64 || adds_in_runs(c, pipe) || adds_in_short_runs(c, pipe);
-  return two || (is_thrice(pipe) && pipe != Pipe::kWgmmaTf32x3) ? 2 : 1;
+  return two || is_thrice(pipe) ? 2 : 1;
 }
 
 int registers_of_fma(const Contraction& c, const Schedule& s) {
@@ -195,17 +178,13 @@ int sm_count(const Goal& goal) {
 int Schedule::threads() const {
   if (is_fma(pipe)) return bm / tm * (bn / tn);
   if (is_bulk(pipe)) return bm / wm * 128 + (pipe == Pipe::kBulkTf32x3 ? 256 : 128);
-  if (is_wgmma(pipe)) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
 
 std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
   if (is_bulk(schedule.pipe)) return bulk_bytes(c, schedule);
   const Tile a = tile_of(c, c.a, schedule, true), b = tile_of(c, c.b, schedule, false);
-  // Three tiles of B in halves.
-  const std::int64_t planes =
-      schedule.pipe == Pipe::kWgmmaTf32x3 ? std::int64_t{3} * 2 * schedule.bn * schedule.bk * 4 : 0;
-  return planes + schedule.stages * (a.bytes() + b.bytes());
+  return schedule.stages * (a.bytes() + b.bytes());
 }
 
 namespace {
@@ -324,8 +303,6 @@ double rate_of(const Contraction& c, Pipe pipe) {
     case Pipe::kWgmmaBulk:
     case Pipe::kWgmmaFast:
       return has_fp8(c) ? 3800 : 1900;  // of 8-bit floats: what a data sheet says, not measured
-    case Pipe::kWgmmaTf32x3:
-      return 180;
     case Pipe::kBulkTf32x3:
       return 250;
     case Pipe::kBulkTf32:
@@ -367,10 +344,10 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
   const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm * s.cluster) * s.cluster *
                                            ceil_divide(c.n_size, s.bn) * c.batch_size * s.split_k);
   const int words = adds_in_runs(c, s.pipe) || adds_in_short_runs(c, s.pipe) ? 2 : 1;
-  const int sums = is_fma(s.pipe)     ? registers_of_fma(c, s) - 48
-                   : is_wgmma(s.pipe) ? words * s.wm * s.bn / 128
-                                      : words * s.wm * s.wn / 32;
-  const int registers = s.pipe == Pipe::kWgmmaTf32x3 ? 250 : sums + 80;
+  const int sums = is_fma(s.pipe) ? registers_of_fma(c, s) - 48
+                   : bulk         ? words * s.wm * s.bn / 128
+                                  : words * s.wm * s.wn / 32;
+  const int registers = sums + 80;
   const std::int64_t by_shared =
       (shared_limit(goal) + 1024) / std::max<std::int64_t>(1, shared_bytes(c, s) + 1024);
   const auto resident = static_cast<double>(std::clamp<std::int64_t>(
@@ -387,15 +364,16 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
   double reuse = 1;  // of what a thread or a warp has read from shared memory
   if (is_fma(s.pipe)) {
     reuse = s.tm * s.tn / (s.tm * s.tn + 1.5 * (s.tm + s.tn));
-  } else if (!is_wgmma(s.pipe)) {
+  } else if (!bulk) {
     reuse = s.wm * s.wn / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
   } else if (is_bulk_tf32(s.pipe)) {
-    reuse = (s.bn >= 128 ? 1 : 0.7) * (s.bm >= 128 ? 1 : 0.6);  // while one group waits
-  } else if (bulk) {
+    reuse = (s.bn >= 128  ? 1
+             : s.bn >= 64 ? 0.7
+                          : 0.5) *
+            (s.bm >= 128 ? 1 : 0.6);  // while one group waits
+  } else {
     reuse = s.bn >= 256 ? 1 : s.bn >= 128 ? 0.97 : 0.7;
     if (words > 1) reuse *= 0.85;  // sums of runs are added up
-  } else {
-    reuse = std::min(1.0, s.bn / 128.0 + 0.25);
   }
   const double hidden = std::min(1.0, warps / 8);
   const double multiplying =
@@ -471,8 +449,6 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
           for (const int tn : {4, 8, 16}) add({.bm = bm, .bn = bn, .tm = tm, .tn = tn});
       } else if (is_bulk(pipe)) {
         for (const int cluster : {1, 2, 4}) add({.bm = bm, .bn = bn, .cluster = cluster});
-      } else if (is_wgmma(pipe)) {
-        add({.bm = bm, .bn = bn});
       } else {
         for (const int wm : {16, 32, 64})
           for (const int wn : {16, 32, 64}) add({.bm = bm, .bn = bn, .wm = wm, .wn = wn});

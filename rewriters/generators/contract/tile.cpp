@@ -16,13 +16,11 @@ Tile tile_of(const Contraction& c, const Operand& operand, const Schedule& s, bo
   tile.bk = s.bk;
   tile.along_k = operand.along_k;
   const bool fma = is_fma(s.pipe);
-  const bool planes = s.pipe == Pipe::kWgmmaTf32x3 && !is_a;
-  const bool tf32 =
-      s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3 || s.pipe == Pipe::kWgmmaTf32x3;
-  tile.type = fma                                                   ? sum_type(c, s.pipe)
-              : tf32                                                ? ScalarType::kF32
-              : s.pipe == Pipe::kBf16 || s.pipe == Pipe::kWgmmaBf16 ? ScalarType::kBf16
-                                                                    : operand.type;
+  const bool tf32 = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3;
+  tile.type = fma                     ? sum_type(c, s.pipe)
+              : tf32                  ? ScalarType::kF32
+              : s.pipe == Pipe::kBf16 ? ScalarType::kBf16
+                                      : operand.type;
   const int size = static_cast<int>(size_of(tile.type));
   const bool same =
       operand.value->kind == nest::Node::Kind::kLoad && operand.value->type == tile.type;
@@ -42,8 +40,8 @@ Tile tile_of(const Contraction& c, const Operand& operand, const Schedule& s, bo
     // The columns of a transposed tile are written down the rows: four banks apart.
     if (tile.along_k) tile.stride += 16 / size;
   } else if (tf32 && tile.k_rows) {
-    // Lanes read 4 rows by 8 columns, or 16 bytes of 8 rows: every bank once.
-    tile.stride += planes ? 4 : 8;
+    // Lanes read 4 rows by 8 columns: every bank once.
+    tile.stride += 8;
   } else {
     tile.swizzled = true;
   }

@@ -1,5 +1,5 @@
-// Products of which some terms are zero by their places, or some outputs need no sum: Hopper's pipes
-// leave out tiles of k, run on the emulator with every check on.
+// Products of which some terms are zero by their places, or some outputs need no sum: Hopper's
+// pipes leave out tiles of k, run on the emulator with every check on.
 #include <functional>
 #include <string>
 
@@ -35,14 +35,17 @@ double part_of(Product& all, Product& product, const Choice& choice, double tole
 TEST(ContractBounds, TrianglesOfF32) {
   const BoundedLevel thrice{"wgmma-bulk-tf32x3", MathLevel::kTf32x3, 2e-6};
   const BoundedLevel once{"wgmma-bulk-tf32", MathLevel::kTf32, 3e-3};
-  for (const auto& [level, lower, share, in_f64] :
-       {std::tuple(thrice, false, "none", false), {thrice, true, "all-2", false},
-        {once, true, "none", false}, {once, false, "all-2", true}, {thrice, true, "none", true}}) {
+  for (const auto& [level, lower, share, in_f64] : {std::tuple(thrice, false, "none", false),
+                                                    {thrice, true, "all-2", false},
+                                                    {once, true, "none", false},
+                                                    {once, false, "all-2", true},
+                                                    {thrice, true, "none", true}}) {
     SCOPED_TRACE(std::string(level.pipe) + (lower ? " lower " : " upper ") + share);
     const Shape shape{.m = 200, .n = 194, .k = 198, .sum_in_f64 = in_f64};
     const auto triangle = [&](Product& p, Ref term) {
       const auto [first, last] = lower ? std::pair(p.j, p.i) : std::pair(p.i, p.j);
-      return zero_unless(p, p.nodes.both(not_before(p, first, p.k), not_before(p, p.k, last)), term);
+      return zero_unless(p, p.nodes.both(not_before(p, first, p.k), not_before(p, p.k, last)),
+                         term);
     };
     Product all(shape, {}, {}, level.math), product(shape, triangle, {}, level.math);
     const Choice choice = {
@@ -99,8 +102,12 @@ TEST(ContractBounds, OutputsBelowTheDiagonal) {
       }
       Product all(shape);
       EXPECT_LT(part_of(all, product,
-                        {{"pipe", "wgmma-bulk"}, {"bm", "64"}, {"bn", "64"}, {"stages", "3"},
-                         {"share", "none"}, {"cluster", cluster}},
+                        {{"pipe", "wgmma-bulk"},
+                         {"bm", "64"},
+                         {"bn", "64"},
+                         {"stages", "3"},
+                         {"share", "none"},
+                         {"cluster", cluster}},
                         1e-2),
                 0.85);
     }

@@ -44,8 +44,10 @@ TEST(ContractBulkTf32, AtManyPoints) {
       Product floats(
           {.m = 136, .n = 264, .k = 100, .a_transposed = transposed, .b_transposed = transposed},
           {}, {}, math);
-      for (const auto& [bm, bn, stages] :
-           {std::tuple("128", "128", "4"), {"64", "128", "5"}, {"128", "64", "2"}}) {
+      for (const auto& [bm, bn, stages] : {std::tuple("128", "128", "4"),
+                                           {"64", "128", "5"},
+                                           {"128", "64", "2"},
+                                           {"64", "32", "3"}}) {
         SCOPED_TRACE(std::string(pipe) + " " + bm + " " + bn + " " + stages);
         floats.check(*kContract, tf32_at(pipe, bm, bn, stages), tolerance);
       }

@@ -260,7 +260,7 @@ TEST(ContractPacking, IsChosenByItsCost) {
   EXPECT_EQ(first({.m = 16384, .n = 64, .k = 64}), "wgmma-bulk-tf32") << "which packs nothing";
 }
 
-/// Too much is not packed: 2^28 elements are.
+/// Too much is not packed: 2^29 elements are.
 TEST(ContractPacking, NoMoreThanADeviceHasToSpare) {
   const auto way = [](std::int64_t rows) {
     Convolution convolution({.images = 1,
@@ -273,7 +273,7 @@ TEST(ContractPacking, NoMoreThanADeviceHasToSpare) {
                             MathLevel::kTf32, false);
     return contract::analyse(convolution.goal())->bulk.as_f32;
   };
-  constexpr std::int64_t kMost = std::int64_t{1} << 23;  // 32 of k each
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;  // 32 of k each
   EXPECT_TRUE(way(1001));
   EXPECT_TRUE(way(kMost - 17));
   EXPECT_FALSE(way(kMost + 1));

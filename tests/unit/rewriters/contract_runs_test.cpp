@@ -18,7 +18,7 @@ const std::vector<RunsPoint> kRunsPoints = {
      {{"pipe", "fma-runs"}, {"bm", "32"}, {"bn", "32"}, {"tm", "4"}, {"tn", "4"}}},
     {ScalarType::kF32,
      {{"pipe", "tf32x3"}, {"bm", "32"}, {"bn", "64"}, {"wm", "16"}, {"wn", "32"}}},
-    {ScalarType::kF32, {{"pipe", "wgmma-tf32x3"}, {"bm", "64"}, {"bn", "64"}}},
+    {ScalarType::kF32, {{"pipe", "wgmma-bulk-tf32x3"}, {"bm", "64"}, {"bn", "64"}}},
     {ScalarType::kF16,
      {{"pipe", "fma-runs"}, {"bm", "64"}, {"bn", "64"}, {"tm", "8"}, {"tn", "8"}}},
     {ScalarType::kF16, {{"pipe", "mma"}, {"bm", "32"}, {"bn", "64"}, {"wm", "16"}, {"wn", "32"}}},

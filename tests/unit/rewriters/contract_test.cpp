@@ -85,10 +85,8 @@ TEST(Contract, BlocksShareTheTilesOfTheLastWave) {
   choice["share"] = "tail-2";
   check(Product({.m = 160, .n = 64, .k = 256}, below_diagonal), choice, 1e-5);
   check(Product({.m = 33, .n = 30, .k = 259}), choice, 1e-5);  // every tile is
-  for (const char* pipe : {"tf32x3", "wgmma-tf32x3"}) {
-    check(Product({.m = 190, .n = 64, .k = 260}, {}, bias_and_relu, MathLevel::kTf32x3),
-          {{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"bk", "32"}, {"share", "tail-2"}}, 1e-5);
-  }
+  check(Product({.m = 190, .n = 64, .k = 260}, {}, bias_and_relu, MathLevel::kTf32x3),
+        {{"pipe", "tf32x3"}, {"bm", "64"}, {"bn", "32"}, {"bk", "32"}, {"share", "tail-2"}}, 1e-5);
   check(Product({.m = 192, .n = 72, .k = 256, .type = ScalarType::kBf16, .out = ScalarType::kBf16}),
         {{"pipe", "mma"}, {"bm", "64"}, {"bn", "64"}, {"share", "tail-4"}}, 1e-2);
 }
@@ -170,7 +168,7 @@ TEST(Contract, OperandsWithWorkOfTheirOwn) {
 /// An einsum over several indices: out[i0 j b i1] = sum over k0, k1 of A[b i0 k1 i1 k0] B[k0 j k1
 /// b].
 TEST(Contract, SeveralIndicesOfEachKind) {
-  for (const char* pipe : {"fma", "wgmma-tf32x3", "wgmma-bulk-tf32x3"}) {
+  for (const char* pipe : {"fma", "wgmma-bulk-tf32x3"}) {
     NestCase p;
     p.task.math = MathLevel::kTf32x3;
     auto& nodes = p.nodes;
@@ -202,7 +200,7 @@ TEST(Contract, SeveralIndicesOfEachKind) {
 // A convolution is one too: out[b][o][y][x] = sum over c, r, s of in[b][c][y + r - 1][x + s - 1] *
 // w[o][c][r][s], in zeros where that is outside.
 TEST(Contract, Convolution) {
-  for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3", "wgmma-bulk-tf32x3"}) {
+  for (const char* pipe : {"fma", "tf32x3", "wgmma-bulk-tf32x3"}) {
     NestCase p;
     p.task.math = MathLevel::kTf32x3;
     auto& nodes = p.nodes;
@@ -325,7 +323,7 @@ TEST(Contract, BuffersNamedAsAKernelsOwnThings) {
                                 nodes.op("*", ScalarType::kF32,
                                          {nodes.load(x, ScalarType::kF32, at(i, l)),
                                           nodes.load(y, ScalarType::kF32, at(l, j))}));
-    for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3", "wgmma-bulk-tf32x3"})
+    for (const char* pipe : {"fma", "tf32x3", "wgmma-bulk-tf32x3"})
       p.check(*kContract, {{"pipe", pipe}, {"share", "none"}}, 1e-5);
   }
 }
@@ -424,25 +422,6 @@ TEST(Contract, NarrowOutputs) {
   }
 }
 
-TEST(Contract, WgmmaTf32InEveryOrientation) {
-  every_orientation({{"pipe", "wgmma-tf32x3"}, {"bm", "64"}, {"bn", "64"}, {"share", "none"}},
-                    ScalarType::kF32, MathLevel::kTf32x3, 2e-6);
-}
-
-TEST(Contract, WgmmaTf32AtManyPoints) {
-  for (const bool transposed : {false, true}) {
-    Product floats(
-        {.m = 136, .n = 144, .k = 228, .a_transposed = transposed, .b_transposed = transposed}, {},
-        {}, MathLevel::kTf32x3);
-    for (const auto& [bm, bn, stages] :
-         {std::tuple("128", "128", "4"), {"128", "64", "3"}, {"64", "32", "5"}}) {
-      SCOPED_TRACE(std::string(bm) + " " + bn + " " + stages);
-      floats.check(*kContract,
-                   {{"pipe", "wgmma-tf32x3"}, {"bm", bm}, {"bn", bn}, {"stages", stages}}, 2e-6);
-    }
-  }
-}
-
 TEST(Contract, MmaAtManyPoints) {
   Product halves({.m = 136, .n = 144, .k = 200, .type = ScalarType::kF16});
   Product floats({.m = 136, .n = 144, .k = 200}, {}, {}, MathLevel::kTf32x3);
@@ -491,7 +470,7 @@ TEST(Contract, KnowsWhereToBegin) {
     return names;
   };
   using Pipes = std::set<std::string>;
-  EXPECT_EQ(pipes(square.at(MathLevel::kTf32x3)), (Pipes{"wgmma-tf32x3", "wgmma-bulk-tf32x3"}));
+  EXPECT_EQ(pipes(square.at(MathLevel::kTf32x3)), (Pipes{"wgmma-bulk-tf32x3"}));
   // One pass where the level is TF32, and no half types.
   const auto once = starts_of({.m = 4096, .n = 4096, .k = 4096}, MathLevel::kTf32);
   ASSERT_EQ(once.size(), 3U);
@@ -507,7 +486,7 @@ TEST(Contract, KnowsWhereToBegin) {
       starts_of({.m = 256, .n = 256, .k = 131072, .sum_in_f64 = true}, MathLevel::kTf32x3);
   EXPECT_EQ(runs.at(MathLevel::kReassociate).front().string_param("pipe", ""), "fma-runs");
   EXPECT_EQ(runs.at(MathLevel::kReassociate).back().string_param("pipe", ""), "fma");
-  EXPECT_EQ(pipes(runs.at(MathLevel::kTf32x3)), (Pipes{"wgmma-tf32x3", "wgmma-bulk-tf32x3"}));
+  EXPECT_EQ(pipes(runs.at(MathLevel::kTf32x3)), (Pipes{"wgmma-bulk-tf32x3"}));
 }
 
 /// Products of few rows: a tile for each block would leave most multiprocessors idle, so sums are
