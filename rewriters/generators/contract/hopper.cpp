@@ -143,7 +143,7 @@ void BulkBuilder::stage_outputs() {
   }
   if (tiling_ || (added_to_output(c_) == nullptr && reads(c_.value, c_))) return;
   const auto view = output_view(c_);
-  for (int columns = s_.bn; view && columns >= 64; columns /= 2) {
+  for (int columns = s_.bn; view && columns >= 64; columns /= columns % 128 == 0 ? 2 : 3) {
     const tile::Staging staging{
         s_.bm / 64, {"staged", c_.nest->type, tile::staged_outputs(columns, c_.nest->type)}};
     if (program_.shared_bytes() + staging.warp_groups * staging.tile.bytes() > shared_limit(goal_))

@@ -82,13 +82,25 @@ void repair_mma(Schedule& s, const Contraction& c) {
   }
 }
 
+// Columns of a tile whose sums are added up in short runs: 64 x 192 of a warp group are the most
+// whose sums its registers hold twice. Of shared memory, which has 128 bytes a cycle, the tensor
+// cores and copies of 128 x 128 tiles take 156 at full speed, those of 128 x 192 tiles 135.
+constexpr int kShortRunColumns = 192;
+
+bool has_short_run_columns(const Contraction& c, Pipe pipe) {
+  return is_bulk(pipe) && adds_in_short_runs(c, pipe);
+}
+
 void repair_wgmma_bulk(Schedule& s, const Contraction& c) {
   s.bk = 128 / static_cast<int>(size_of(way_of(c, s.pipe)->a.type));
   s.bm = std::clamp(s.bm, 64, 256);
   // 64 rows for each warp group, and its sums in what registers there are.
   const bool two_sets = words_of_sum(c, s.pipe) == 2;
   if (two_sets) s.bm = std::min(s.bm, 128);
-  s.bn = std::clamp(s.bn, 64, s.bm == 256 || two_sets ? 128 : 256);
+  const int most = has_short_run_columns(c, s.pipe) ? kShortRunColumns
+                   : s.bm == 256 || two_sets        ? 128
+                                                    : 256;
+  s.bn = std::clamp(s.bn, 64, most);
   s.wm = 64;
   s.wn = s.bn;
   s.tail = 1;
@@ -239,7 +251,8 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
   };
   add("pipe", pipes);
   add("bm", numbers({16, 32, 64, 128, 256}));
-  add("bn", numbers({32, 64, 128, 256}));
+  add("bn",
+      has_fp8(c) ? numbers({32, 64, 128, kShortRunColumns, 256}) : numbers({32, 64, 128, 256}));
   add("bk", !mma         ? numbers({8, 16, 32})
             : has_fp8(c) ? numbers({8, 16, 32, 64, 128})
                          : numbers({8, 16, 32, 64}));
@@ -373,7 +386,7 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
             (s.bm >= 128 ? 1 : 0.6);  // while one group waits
   } else {
     reuse = s.bn >= 256 ? 1 : s.bn >= 128 ? 0.97 : 0.7;
-    if (words > 1) reuse *= 0.85;  // sums of runs are added up
+    if (words > 1) reuse *= s.bn > 128 ? 0.93 : 0.85;  // sums of runs are added up
   }
   const double hidden = std::min(1.0, warps / 8);
   const double multiplying =
@@ -431,7 +444,7 @@ std::vector<Schedule> with_shares(const Contraction& c, const Schedule& s) {
 }
 
 /// Tiles of a block, and of a thread or a warp, that a pipe can have.
-std::vector<Schedule> tiles_of(Pipe pipe) {
+std::vector<Schedule> tiles_of(const Contraction& c, Pipe pipe) {
   std::vector<Schedule> tiles;
   const auto add = [&](Schedule s) {
     s.pipe = pipe;
@@ -443,7 +456,8 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
     tiles.push_back(s);
   };
   for (const int bm : {16, 32, 64, 128, 256}) {
-    for (const int bn : {32, 64, 128, 256}) {
+    for (const int bn : {32, 64, 128, kShortRunColumns, 256}) {
+      if (bn == kShortRunColumns && !has_short_run_columns(c, pipe)) continue;
       if (is_fma(pipe)) {
         for (const int tm : {4, 8, 16})
           for (const int tn : {4, 8, 16}) add({.bm = bm, .bn = bn, .tm = tm, .tn = tn});
@@ -468,7 +482,7 @@ std::vector<Schedule> cheapest(const Contraction& c, const Goal& goal, Pipe pipe
   constexpr int kOfEachTile = 2;
   std::vector<std::pair<double, Schedule>> costs;
   std::set<std::tuple<decltype(tile_key({})), int, int, int, bool, bool>> seen;
-  for (const Schedule& tile : tiles_of(pipe)) {
+  for (const Schedule& tile : tiles_of(c, pipe)) {
     for (const Schedule& shared : with_shares(c, tile)) {
       for (const auto& [a, b] : kPacks) {
         Schedule s = shared;
@@ -545,6 +559,8 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   };
   s.bm = power("bm", s.bm, 8, 256);
   s.bn = power("bn", s.bn, 8, 256);
+  if (has_short_run_columns(c, s.pipe) && step.int_param("bn", s.bn) == kShortRunColumns)
+    s.bn = kShortRunColumns;
   s.bk = power("bk", s.bk, 4, 128);
   s.tm = power("tm", s.tm, 1, 16);
   s.tn = power("tn", s.tn, 1, 16);

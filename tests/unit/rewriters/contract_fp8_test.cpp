@@ -69,6 +69,27 @@ TEST(ContractFp8, AtManyPoints) {
   }
 }
 
+TEST(ContractFp8, ShortRunsInTilesOf192Columns) {
+  for (const ScalarType out : {ScalarType::kF32, ScalarType::kBf16}) {
+    for (const char* cluster : {"1", "2"}) {
+      SCOPED_TRACE(std::string(to_string(out)) + " in clusters of " + cluster);
+      Shape shape = along_k(264, 400, 336, kE4m3, kE5m2);
+      shape.out = out;
+      Product product(shape, {}, {}, MathLevel::kReduced);
+      Choice choice = at("wgmma-bulk", "128", "192", "4");
+      choice["cluster"] = cluster;
+      const double tolerance = out == ScalarType::kF32 ? kThirteenPlaces : 1e-2;
+      const std::string text = product.check(*kContract, choice, tolerance).source;
+      EXPECT_NE(text.find("m64n192k32"), std::string::npos) << text;
+    }
+  }
+  // Other pipes have powers of two.
+  Product product(along_k(264, 400, 336, kE4m3, kE4m3), {}, {}, MathLevel::kReduced);
+  const std::string text =
+      product.check(*kContract, at("wgmma-fast", "128", "192", "4"), kThirteenPlaces).source;
+  EXPECT_NE(text.find("m64n128k32"), std::string::npos) << text;
+}
+
 TEST(ContractFp8, ClustersAndTilesThatShareTheirSums) {
   for (const char* pipe : {"wgmma-bulk", "wgmma-fast"}) {
     Product product(along_k(136, 136, 336, kE4m3, kE5m2), {}, {}, MathLevel::kReduced);
