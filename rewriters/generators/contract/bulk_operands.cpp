@@ -136,6 +136,7 @@ std::optional<BulkWay> without_patches(const Contraction& c, const Operand& a, S
   if (!way_a || !way_b) return std::nullopt;
   BulkWay way{.a = *way_a, .b = *way_b, .turned = a.outer == c.n};
   if (way.packed() > kMostPacked) return std::nullopt;
+  if (way.a.elements + way.b.elements > kMostPacked) way.a.may_pack = way.b.may_pack = false;
   return way;
 }
 

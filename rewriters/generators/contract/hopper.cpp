@@ -50,15 +50,18 @@ BulkBuilder::BulkBuilder(const Contraction& given, const Schedule& s, const Goal
   for (const Bound& bound : c.bounds)
     if (!tiling_ && (bound.row != 0 || bound.column != 0 || bound.k != 0)) bounds_.push_back(bound);
   // Tiles that take unlike times go to whoever is free.
-  const std::int64_t clusters =
-      bounds_.empty() ? sms_for_clusters(goal, s.cluster) / s.cluster : tiles_;
+  const bool unlike = std::ranges::any_of(
+      bounds_, [](const Bound& bound) { return bound.row != 0 || bound.column != 0; });
+  const std::int64_t clusters = unlike ? tiles_ : sms_for_clusters(goal, s.cluster) / s.cluster;
   program_.grid = std::clamp<std::int64_t>(clusters, 1, tiles_) * s.cluster;
   program_.comment = fmt::format(
       "{}{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. "
-      "A thread copies tiles there, {} of 128 threads multiply them; each block does every {}th "
-      "tile.{}",
+      "A thread copies tiles there, {} of 128 threads multiply them; each block does {}.{}",
       given.describe(), is_turned() ? ", transposed" : "", s.bm, s.bn, tile_k_, s.stages,
-      s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64), program_.grid / s.cluster,
+      s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64),
+      program_.grid == tiles_ * s.cluster
+          ? "one tile"
+          : fmt::format("every {}th tile", program_.grid / s.cluster),
       (s.cluster == 1 ? "" : fmt::format(" {} blocks share their tiles of B.", s.cluster)) +
           (s.split_k == 1
                ? ""
@@ -365,7 +368,9 @@ tile::Operation BulkBuilder::math() {
 }
 
 tile::Operation BulkBuilder::over_runs(const Place& place, SymbolId k, Ref of_group) {
-  const std::int64_t length = std::min<std::int64_t>(tiles_of_run(s_) * tile_k_, k_each_);
+  // At least a tile: a slice of k may be shorter.
+  const std::int64_t length =
+      tile_k_ * std::min<std::int64_t>(tiles_of_run(s_), ceil_divide(k_each_, tile_k_));
   const SymbolId run = nodes_.new_symbol("run", k_each_);
   Ref end = nodes_.add(at(run), number(length));
   if (k_each_ % length != 0 || !bounds_.empty())

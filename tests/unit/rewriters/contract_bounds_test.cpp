@@ -59,6 +59,27 @@ TEST(ContractBounds, TrianglesOfF32) {
   }
 }
 
+/// A sum in f64 of fewer terms than a tile of k has is one run.
+TEST(ContractBounds, FewerTermsThanATileHas) {
+  const auto part = [](Product& p, Ref term) {
+    return zero_unless(p, not_before(p, p.k, p.i), term);
+  };
+  for (const auto& [pipe, type, math, tolerance] :
+       {std::tuple("wgmma-bulk", ScalarType::kF16, MathLevel::kReassociate, 1e-4),
+        {"wgmma-bf16", ScalarType::kF32, MathLevel::kReduced, 2e-2},
+        {"wgmma-bulk-tf32", ScalarType::kF32, MathLevel::kTf32, 3e-3}}) {
+    for (const std::int64_t k : {20, 48, 100}) {
+      SCOPED_TRACE(std::string(pipe) + " " + std::to_string(k));
+      Shape shape{.m = 72, .n = 72, .k = k};
+      shape.type = type;
+      shape.sum_in_f64 = true;
+      Product(shape, part, {}, math)
+          .check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "64"}, {"share", "none"}},
+                 tolerance);
+    }
+  }
+}
+
 /// One operand alone is bounded, from either side, and not at the diagonal, in a batch and in
 /// clusters.
 TEST(ContractBounds, OneSideAndOffTheDiagonal) {
