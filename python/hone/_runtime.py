@@ -411,11 +411,11 @@ def state_tensor(owner: Any, target: str) -> torch.Tensor:
 
 
 def tensor_facts(value: Any) -> Any:
-    """What must be the same for an operator to take another value's place: of a tensor shape, type
-    and device; all else must be equal itself."""
+    """What must be the same for an operator to take another value's place: of a tensor shape, type,
+    device and whether it is sparse; all else must be equal itself."""
     if isinstance(value, torch.Tensor):
         plain = type(value) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
-        return (plain, value.dtype, value.device, tuple(value.shape))
+        return (plain, value.dtype, value.device, tuple(value.shape), value.layout)
     return value
 
 

@@ -44,14 +44,14 @@ def _hone_dense(tensor):
 
 def _hone_of(value):
     if isinstance(value, torch.Tensor):
-        return (tuple(value.shape), str(value.dtype), value.device.type)
+        return (tuple(value.shape), str(value.dtype), value.device.type, str(value.layout))
     return (type(value).__name__, repr(value))
 
 
 def _hone_like(value):
     """What of an argument a call depends on, cheaply."""
     if type(value) is torch.Tensor:
-        return (value.shape, value.dtype, value.device.type)
+        return (value.shape, value.dtype, value.device.type, value.layout)
     return _hone_of(value)
 
 

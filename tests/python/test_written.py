@@ -161,6 +161,23 @@ class Written(Case):
         self.capability = (9, 0)
         with torch.autocast("cpu"):
             self.assertTrue(is_own(lambda m: None, self.x))
+        # What is remembered of one call is asked of the next one, too.
+        optimized = file.Optimized(8).eval()
+        optimized.load_state_dict(self.module.state_dict())
+        sparse = self.x.to_sparse()
+        with torch.no_grad(), mock.patch.object(file.Optimized, "_hone_call_0") as call, mock.patch.object(
+            type(self.module), "forward", lambda *args, **kwargs: None
+        ):
+            for args, kwargs, runs in (
+                ((self.x,), {}, True),
+                ((), {"x": self.x}, False),
+                ((self.x, 2.5), {}, False),
+                ((sparse,), {}, False),
+                ((self.x,), {}, True),
+            ):
+                call.reset_mock()
+                optimized(*args, **kwargs)
+                self.assertEqual(call.called, runs, (args, kwargs))
         # Elements at an odd place are copied first.
         optimized = file.Optimized(8).eval()
         optimized.load_state_dict(self.module.state_dict())
