@@ -22,6 +22,7 @@ using nest::Nodes;
 using nest::Term;
 
 constexpr int kMostColumns = 256;
+constexpr double kLeastScale = 1e-34, kMostScale = 1e34;  // within: f32 holds 1024 / scale
 
 std::unexpected<Error> refuse(const std::string& why) { return refused("attention: " + why); }
 
@@ -332,7 +333,7 @@ class Analysis {
     a_.logits =
         nodes_.replace(above, [&](Ref node) -> Ref { return node == sums[0] ? scaled : nullptr; });
     a_.scale = scale_of(a_.logits);
-    if (a_.scale && *a_.scale <= 0) a_.scale.reset();
+    if (a_.scale && !(kLeastScale <= *a_.scale && *a_.scale <= kMostScale)) a_.scale.reset();
     a_.value = flat(value_);
     a_.element = flat(nest_.element);
     a_.guard = nest_.guard == nullptr ? nodes_.boolean(true) : flat(nest_.guard);

@@ -43,12 +43,14 @@ struct Attention {
   std::int64_t batches = 1, queries = 1, keys = 1, depth = 1, columns = 1;  ///< their extents
   Operand query, key, values;
 
-  Ref score = nullptr;          ///< stands for the score in `logits`
-  Ref logits = nullptr;         // [log 2]
-  std::optional<double> scale;  ///< logits are this, positive, times the score and nothing else
-  Ref allowed = nullptr;        ///< constant true: every key
-  std::vector<Bound> bounds;    ///< parts of `allowed`
-  bool only_bounds = true;      ///< `allowed` has no other parts
+  Ref score = nullptr;   ///< stands for the score in `logits`
+  Ref logits = nullptr;  // [log 2]
+  /// Logits are this times the score and nothing else. From 1e-34 to 1e34: f32 holds it, and the
+  /// 1024 / scale of kernels; `logits` is printed as it stands where it is not.
+  std::optional<double> scale;
+  Ref allowed = nullptr;      ///< constant true: every key
+  std::vector<Bound> bounds;  ///< parts of `allowed`
+  bool only_bounds = true;    ///< `allowed` has no other parts
 
   Ref mean = nullptr;                     ///< stands for the weighted mean in `value`
   Ref weighted = nullptr, sum = nullptr;  ///< likewise its two sums, where they are used alone

@@ -470,6 +470,17 @@ TEST(Attention, LogitsBeyondWhatAShiftCanSay) {
   }
 }
 
+/// Scales that f32 cannot hold, or whose inverse it cannot; small ones let all keys weigh alike.
+TEST(Attention, ScalesNearTheEndsOfF32) {
+  Reference reference{.type = "f16", .heads = 1, .keys = 70};
+  for (const char* scale : {"1e-33f", "1e-36f", "1e-42f", "1e-30f * 1e-30f", "1e35f"}) {
+    reference.logit = fmt::format("k <= q ? score * {} : -INFINITY", scale);
+    SCOPED_TRACE(reference.logit);
+    for (const Choice& choice : {bulk(64, 32), at("mma", 64, 32), at("fma", 64, 32)})
+      expect_right(reference, choice, 2e-3);
+  }
+}
+
 /// The largest logit grows by 16, which is one bit of it: added to the shift, 8 is rounded to 16.
 TEST(Attention, LargeLogitsThatGrowByOneBit) {
   Reference reference{.type = "f16", .heads = 1, .weight = "exp2f(s - top)"};
