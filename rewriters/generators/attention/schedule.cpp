@@ -226,17 +226,27 @@ std::vector<Parameter> space_of(const Attention& a, const Goal& goal) {
 
 namespace {
 
+/// As many queries a block as `most`, or fewer where some multiprocessors would have none and so
+/// the busiest one does fewer queries, in whole rounds of blocks.
+int rows_for(const Attention& a, const Goal& goal, int most) {
+  const std::int64_t multiprocessors =
+      goal.context == nullptr ? 132 : std::max(1, goal.context->target.sm_count);
+  const auto blocks = [&](int rows) { return ceil_divide(a.queries, rows) * a.batches; };
+  const auto busiest = [&](int rows) { return ceil_divide(blocks(rows), multiprocessors) * rows; };
+  int best = most;
+  if (blocks(most) >= multiprocessors) return best;
+  for (int rows = most - 64; rows >= 64; rows -= 64)
+    if (busiest(rows) < busiest(best)) best = rows;
+  return best;
+}
+
 /// What was fastest on an H200 for heads of 64 and of 128.
 Schedule usual(const Attention& a, const Goal& goal, Pipe pipe) {
   Schedule s{.pipe = pipe};
   const bool large = padded_columns(a, pipe) > 64;
   if (pipe == Pipe::kWgmmaBulk) {
-    s.rows = large ? 128 : 192;
+    s.rows = rows_for(a, goal, large ? 128 : 192);
     s.keys = 128;
-    // Where there are few queries, all multiprocessors have some.
-    const int multiprocessors = goal.context == nullptr ? 132 : goal.context->target.sm_count;
-    while (s.rows > 64 && ceil_divide(a.queries, s.rows) * a.batches < multiprocessors)
-      s.rows -= 64;
     s.turns = true;
     // Tiles whose lengths differ are shared out best one at a time.
     s.persistent = !last_are_longest(a);
@@ -263,11 +273,13 @@ std::vector<Schedule> usual_ones(const Attention& a, const Goal& goal, Pipe pipe
   asked[2].keys = first.keys * 2;
   asked[3].keys = first.keys / 2;
   if (pipe == Pipe::kWgmmaBulk) {
-    asked[1].rows = 320 - first.rows;
+    asked[1].rows = first.rows == 128 ? 192 : 128;
     asked[2].keys = first.rows == 128 ? 176 : 96;
     asked[3] = first;
     if (a.bounds.empty()) {
       asked[3].cluster = 2;
+    } else if (first.rows == 64) {  // one warp group has no turns
+      asked[3].rows = 192;
     } else {
       asked[3].turns = false;
     }
@@ -316,9 +328,8 @@ Result<Schedule> schedule_of(const Attention& a, const Goal& goal, const Step& s
   Schedule s;
   const std::string asked = step.string_param("pipe", "fma");
   const auto pipe = std::ranges::find_if(kPipes, [&](Pipe p) { return name_of(p) == asked; });
-  if (pipe == std::end(kPipes) || !can(a, goal, *pipe)) {
-    return refused("attention: pipe " + asked + " cannot do this");
-  }
+  if (pipe == std::end(kPipes)) return refused("attention: no such pipe: " + asked);
+  if (!can(a, goal, *pipe)) return refused("attention: pipe " + asked + " cannot do this");
   s.pipe = *pipe;
   const auto among = [&](const char* name, std::initializer_list<int> all, int otherwise) {
     const std::int64_t value = step.int_param(name, otherwise);

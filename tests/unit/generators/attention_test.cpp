@@ -595,16 +595,17 @@ TEST(Attention, MathLevels) {
 
 /// A start is brought to what fits, and what it is brought to is in the space.
 TEST(Attention, BulkStartsAreInTheSpace) {
-  const auto starts = [](int depth, int heads) {
-    const Task task =
-        Reference{.type = "f16", .heads = heads, .depth = depth, .columns = depth}.task(
-            MathLevel::kReassociate);
+  const auto starts = [](int depth, int heads, int queries = 64, const char* mask = "") {
+    Reference reference{
+        .type = "f16", .heads = heads, .queries = queries, .depth = depth, .columns = depth};
+    if (*mask != 0) reference.logit = fmt::format("{} ? score : -INFINITY", mask);
+    const Task task = reference.task(MathLevel::kReassociate);
     const RewriteContext context{&task, task.sizes, target_limits("sm_90")};
     std::string text;
     for (const Proposal& proposal : make_rewriter(*kAttention)->propose(task.reference, context)) {
       if (proposal.site.substr(0, 1) != "O") continue;
       for (const auto& start : proposal.starts) {
-        std::map<std::string, std::string> at;
+        std::map<std::string, std::string> at = {{"cluster", "1"}};
         for (std::size_t p = 0; p < start.size(); ++p)
           at[proposal.parameters[p].name] = to_string(proposal.parameters[p].domain[start[p]]);
         if (at["pipe"] == "wgmma-bulk")
@@ -617,7 +618,20 @@ TEST(Attention, BulkStartsAreInTheSpace) {
   EXPECT_EQ(starts(128, 300), "128 x 128 by 1; 192 x 64 by 1; 128 x 176 by 1; 128 x 128 by 2; ");
   EXPECT_EQ(starts(256, 300), "128 x 64 by 1; 128 x 64 by 2; ");
   // Too few queries for all multiprocessors.
-  EXPECT_EQ(starts(64, 2), "64 x 128 by 1; 192 x 128 by 1; 64 x 96 by 1; 64 x 128 by 2; ");
+  EXPECT_EQ(starts(64, 2), "64 x 128 by 1; 128 x 128 by 1; 64 x 96 by 1; 64 x 128 by 2; ");
+  EXPECT_EQ(starts(64, 2, 64, "k <= q"),
+            "64 x 128 by 1; 128 x 128 by 1; 64 x 96 by 1; 192 x 128 by 1; ");
+  // 128 tiles for 132 multiprocessors: with smaller ones, some would do two.
+  const auto first = [&](int depth, int heads, int queries) {
+    const std::string all = starts(depth, heads, queries);
+    return all.substr(0, all.find(' '));
+  };
+  EXPECT_EQ(first(64, 32, 768), "192");
+  EXPECT_EQ(first(128, 32, 512), "128");
+  // 96 tiles of 192 or 128 of 128: one round of either.
+  EXPECT_EQ(first(64, 32, 512), "128");
+  // 88 tiles of 192; two rounds of 176 of 128 would be longer, two of 264 of 64 are shorter.
+  EXPECT_EQ(first(64, 88, 192), "64");
 }
 
 TEST(Attention, SkipsWhatIsMasked) {
