@@ -30,6 +30,7 @@ struct Reference {
   std::string term = "p * v", result = "out";
   std::string bias = "bias";  ///< what its buffer is called
   int room = 1;               ///< of the inputs, times what their elements take
+  bool packed = false;        ///< keys and values are in A, too
 
   [[nodiscard]] Task task(MathLevel math) const {
     const std::string element = type == "f16"    ? "__half"
@@ -52,23 +53,26 @@ struct Reference {
         "/* hone { \"name\": \"t\", \"sizes\": {\"Q\": 1}, \"check_sizes\": [{\"Q\": 1}], "
         "\"buffers\": [";
     text +=
-        buffer("A", type, q * depth * room, in) + ", " + buffer("B", type, k * depth * room, in) +
-        ", " + buffer("C", type, k * columns * room, in) + ", " +
+        buffer("A", type, q * depth * room, in) + ", " +
+        (packed ? ""
+                : buffer("B", type, k * depth * room, in) + ", " +
+                      buffer("C", type, k * columns * room, in) + ", ") +
         buffer(bias.c_str(), "f32", std::int64_t{queries} * keys, in) + ", " +
         buffer("length", "i32", heads, fmt::format(R"("fill": {{"integers": [1, {}]}})", keys)) +
         ", " + buffer("S", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
         buffer("P", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
         buffer("O", type, q * columns, "\"role\": \"out\"");
     text += fmt::format(R"(], "launches": [
-      {{"kernel": "scores", "grid": [{}, {}, {}], "block": [16, 8], "args": ["A", "B", "{}", "length", "S"]}},
+      {{"kernel": "scores", "grid": [{}, {}, {}], "block": [16, 8], "args": ["A", "{}", "{}", "length", "S"]}},
       {{"kernel": "weights", "grid": [{}], "block": [32], "args": ["S", "P"]}},
-      {{"kernel": "mix", "grid": [{}, {}, {}], "block": [16, 8], "args": ["P", "C", "O"]}} ],
+      {{"kernel": "mix", "grid": [{}, {}, {}], "block": [16, 8], "args": ["P", "{}", "O"]}} ],
       "tolerance": {{"rtol": 1e-4, "atol": 1e-5}}, "math": "{}" }} */
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
 )",
-                        (keys + 15) / 16, (queries + 7) / 8, heads, bias, (q + 31) / 32,
-                        (columns + 15) / 16, (queries + 7) / 8, heads, to_string(math));
+                        (keys + 15) / 16, (queries + 7) / 8, heads, packed ? "A" : "B", bias,
+                        (q + 31) / 32, (columns + 15) / 16, (queries + 7) / 8, heads,
+                        packed ? "A" : "C", to_string(math));
     text += fmt::format("constexpr int H = {}, G = {}, Q = {}, K = {}, D = {}, E = {};\n", heads,
                         groups, queries, keys, depth, columns);
     text += fmt::format(R"(
@@ -335,12 +339,16 @@ TEST(Attention, StylesOnTensorCores) {
 }
 
 /// A buffer may be called as the kernel calls something of its own.
-TEST(Attention, BulkBuffersOfAnyName) {
-  for (const char* name : {"i", "half", "scores"}) {
+TEST(Attention, BuffersOfAnyName) {
+  for (const char* name : {"i", "half", "scores", "lane", "tile_k", "kScale", "shared_query"}) {
     SCOPED_TRACE(name);
     Reference reference{.type = "f16", .heads = 1, .depth = 64, .columns = 64, .bias = name};
     reference.logit = "score * 0.1f + bias[q * K + k]";
     expect_right(reference, bulk(64, 32), 2e-3);
+    std::string source;
+    expect_right(reference, at("mma", 64, 32), 2e-3, "sm_90", 0, &source);
+    // That it does not parse would be noticed, too, and all buffers renamed.
+    EXPECT_NE(source.find(fmt::format("({}_[q", name)), std::string::npos) << source;
   }
 }
 
@@ -372,7 +380,7 @@ TEST(Attention, BulkInManyStyles) {
   }
 }
 
-/// Queries, keys and values may lie in one buffer, in whatever order.
+/// Queries, keys and values may lie in one buffer, in whatever order, or begin inside three.
 TEST(Attention, BulkOperandsThatBeginInsideTheirBuffers) {
   struct Steps {
     const char *row, *which, *head;
@@ -385,18 +393,50 @@ TEST(Attention, BulkOperandsThatBeginInsideTheirBuffers) {
       return fmt::format("{} * {} + {} * {} + h * {} + {}", row, steps.row, which, steps.which,
                          steps.head, column);
     };
-    const Reference reference{.type = "f16",
-                              .heads = 3,
-                              .queries = 70,
-                              .keys = 70,
-                              .depth = 40,
-                              .columns = 40,
-                              .query_at = at("q", 0, "d"),
-                              .key_at = at("k", 1, "d"),
-                              .value_at = at("k", 2, "e"),
-                              .room = 3};
-    expect_right(reference, bulk(64, 32), 2e-3);
+    Reference reference{.type = "f16",
+                        .heads = 3,
+                        .queries = 70,
+                        .keys = 70,
+                        .depth = 40,
+                        .columns = 40,
+                        .query_at = at("q", 0, "d"),
+                        .key_at = at("k", 1, "d"),
+                        .value_at = at("k", 2, "e"),
+                        .room = 3};
+    for (const bool packed : {false, true}) {
+      reference.packed = packed;
+      expect_right(reference, bulk(64, 32), 2e-3);
+    }
   }
+}
+
+/// Why a recipe's step cannot be done.
+std::string mistake(const Reference& reference, const Choice& choice) {
+  const Task task = reference.task(MathLevel::kReduced);
+  const RewriteContext context{&task, task.sizes, target_limits("sm_90")};
+  Step step;
+  step.site = "O";
+  step.params = choice;
+  const auto made = make_rewriter(*kAttention)->apply(task.reference, step, context);
+  return made ? "" : made.error().message;
+}
+
+/// Bulk copies begin at multiples of 16 bytes.
+TEST(Attention, BulkOperandsBeginAtMultiplesOf8Elements) {
+  Reference reference{.type = "f16", .depth = 64, .columns = 64, .room = 2};
+  for (std::string Reference::* place :
+       {&Reference::query_at, &Reference::key_at, &Reference::value_at}) {
+    const std::string before = reference.*place;
+    for (const int offset : {8, 4, 1}) {
+      reference.*place = fmt::format("{} + {}", before, offset);
+      SCOPED_TRACE(reference.*place);
+      EXPECT_EQ(mistake(reference, bulk(64, 32)),
+                offset == 8 ? "" : "attention: pipe wgmma-bulk cannot do this");
+      EXPECT_EQ(mistake(reference, at("mma", 64, 32)), "");
+    }
+    reference.*place = before;
+  }
+  EXPECT_EQ(mistake(reference, at("wgmma", 64, 32)), "attention: no such pipe: wgmma");
 }
 
 /// Outputs that ask whether there is any weight.
