@@ -88,7 +88,7 @@ bool is_of_mean(const Attention& a) {
   return !found;
 }
 
-/// Whether it is a function of the sums, and the same for all queries and columns.
+/// Whether it is a function of the sums that reads no index and no buffer.
 bool is_of_sums(const Attention& a) {
   bool found = true;
   for_each(a.value, [&](Ref node) {

@@ -116,8 +116,8 @@ if (__any_sync(0xffffffffu, grows)) {
         for (int l = 0; l < 2; ++l) sums[i][n][2 * half + l] *= shrink[i][half];
     }
 }
-// What rounding takes of a large shift times kScale is more than a weight may be off: it is taken
-// from the scores first.
+// f32 may round shift * kScale by 2^-14 or more where it is 1024 or more: the weight would be off by
+// such a part of it. There the shift is subtracted from the scores first, before kScale multiplies.
 far = __any_sync(0xffffffffu, far) != 0;
 const float left = far ? 0.0f : kScale;
 if (far) {
