@@ -2,7 +2,7 @@
 
 #include "engine/rewriting/launch_check.h"
 #include "rewriters/core/registry.h"
-#include "rewriters/generators/rewriter.h"
+#include "rewriters/schedules/rewriter.h"
 #include "rewriters/syntax/parse.h"
 
 namespace hone {
@@ -21,9 +21,9 @@ Result<std::vector<Proposal>> LocalRewriting::proposals(const RewriteContext& co
   return propose_all(program, context);
 }
 
-Result<generators::Explanation> LocalRewriting::lifted(const RewriteContext& context,
-                                                       const Program& program) {
-  return generators::explained(program, context);
+Result<schedules::Explanation> LocalRewriting::lifted(const RewriteContext& context,
+                                                      const Program& program) {
+  return schedules::explained(program, context);
 }
 
 Result<NestOutputs> LocalRewriting::executed(const RewriteContext& context, const Program& program,

@@ -11,8 +11,8 @@ class LocalRewriting final : public Rewriting {
                           bool with_hash) override;
   Result<std::vector<Proposal>> proposals(const RewriteContext& context,
                                           const Program& program) override;
-  Result<generators::Explanation> lifted(const RewriteContext& context,
-                                         const Program& program) override;
+  Result<schedules::Explanation> lifted(const RewriteContext& context,
+                                        const Program& program) override;
   Result<NestOutputs> executed(const RewriteContext& context, const Program& program,
                                std::uint64_t seed) override;
   Result<void> validate(const Program& program, const std::string& path) override;

@@ -144,7 +144,7 @@ Result<InitResult> init_result_from(const Json& message) {
   return result;
 }
 
-Json to_message(const generators::Explanation& explanation) {
+Json to_message(const schedules::Explanation& explanation) {
   return {{"nests", explanation.nests},
           {"refusals", explanation.refusals},
           {"sites", explanation.sites},
@@ -152,8 +152,8 @@ Json to_message(const generators::Explanation& explanation) {
           {"structure", explanation.structure}};
 }
 
-Result<generators::Explanation> explanation_from(const Json& message) {
-  generators::Explanation explanation;
+Result<schedules::Explanation> explanation_from(const Json& message) {
+  schedules::Explanation explanation;
   HONE_TAKE(explanation.nests, protocol::get_string(message, "nests", protocol::kMaxFrame));
   HONE_TAKE(explanation.sites, protocol::get_string(message, "sites", protocol::kMaxFrame));
   const Json* refusals = nullptr;

@@ -21,7 +21,7 @@
 #include "engine/rewriting/init/init_task.h"
 #include "engine/rewriting/run_nests.h"
 #include "rewriters/core/rewriter.h"
-#include "rewriters/generators/explanation.h"
+#include "rewriters/schedules/explanation.h"
 
 namespace hone::rewriting {
 
@@ -39,8 +39,8 @@ namespace hone::rewriting {
 [[nodiscard]] nlohmann::json to_message(const InitResult& result);
 [[nodiscard]] Result<InitResult> init_result_from(const nlohmann::json& message);
 
-[[nodiscard]] nlohmann::json to_message(const generators::Explanation& explanation);
-[[nodiscard]] Result<generators::Explanation> explanation_from(const nlohmann::json& message);
+[[nodiscard]] nlohmann::json to_message(const schedules::Explanation& explanation);
+[[nodiscard]] Result<schedules::Explanation> explanation_from(const nlohmann::json& message);
 
 [[nodiscard]] nlohmann::json to_message(const NestOutputs& outputs);
 [[nodiscard]] Result<NestOutputs> nest_outputs_from(const nlohmann::json& message);

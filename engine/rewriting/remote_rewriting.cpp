@@ -159,8 +159,8 @@ Result<std::vector<Proposal>> RemoteRewriting::proposals(const RewriteContext& c
   return proposals;
 }
 
-Result<generators::Explanation> RemoteRewriting::lifted(const RewriteContext& context,
-                                                        const Program& program) {
+Result<schedules::Explanation> RemoteRewriting::lifted(const RewriteContext& context,
+                                                       const Program& program) {
   const auto reply = ask(about("lifted", context, program));
   if (!reply) return std::unexpected(as_refusal(reply.error()));
   if (auto failure = rewriting::failure_of(*reply)) return refused(failure->message);

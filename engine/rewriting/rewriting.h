@@ -11,7 +11,7 @@
 #include "engine/rewriting/init/init_task.h"
 #include "engine/rewriting/run_nests.h"
 #include "rewriters/core/rewriter.h"
-#include "rewriters/generators/explanation.h"
+#include "rewriters/schedules/explanation.h"
 
 namespace hone {
 
@@ -37,8 +37,8 @@ class Rewriting {
 
   /// What the program computes, as loop nests, with the generators that can print it or why none
   /// can, for people. Errors: kRefused, the source is more than the child bears.
-  [[nodiscard]] virtual Result<generators::Explanation> lifted(const RewriteContext& context,
-                                                               const Program& program) = 0;
+  [[nodiscard]] virtual Result<schedules::Explanation> lifted(const RewriteContext& context,
+                                                              const Program& program) = 0;
 
   /// What the program's nests leave in its buffers at the context's sizes, as run_nests does it.
   /// Errors: kRefused, the source is more than the child bears.

@@ -115,7 +115,7 @@ Result<Json> Server::answer(const Json& message) {
     return Json{{"proposals", proposals}};
   }
   if (op == "lifted") {
-    generators::Explanation explanation;
+    schedules::Explanation explanation;
     HONE_TAKE(explanation, local_.lifted(context, program));
     return rewriting::to_message(explanation);
   }

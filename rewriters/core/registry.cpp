@@ -5,8 +5,8 @@
 #include <future>
 
 #include "rewriters/core/hand_edit.h"
-#include "rewriters/generators/rewriter.h"
 #include "rewriters/llm/model_steps.h"
+#include "rewriters/schedules/rewriter.h"
 // One include per rule, and one line in rewriters() below.
 // INCLUDES BEGIN
 #include "rewriters/rules/aggregate_atomics.h"
@@ -47,8 +47,8 @@ const std::vector<const Rewriter*>& rewriters() {
   static const auto* const list = [] {
     std::vector<std::unique_ptr<Rewriter>> owned;
     // What replaces a kernel as a whole comes first.
-    for (const generators::Generator* generator : generators::generators())
-      owned.push_back(generators::make_rewriter(*generator));
+    for (const schedules::Generator* generator : schedules::generators())
+      owned.push_back(schedules::make_rewriter(*generator));
     // The order in which rules are tried: whole-program shape, then loops and data, hints last.
     // clang-format off
     // RULES BEGIN

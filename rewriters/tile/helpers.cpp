@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "rewriters/generators/printing/instructions.h"
-#include "rewriters/generators/printing/text.h"
+#include "rewriters/schedules/printing/instructions.h"
+#include "rewriters/schedules/printing/text.h"
 
 namespace hone::tile {
 namespace {
 
-using generators::filled;
-using generators::Holes;
+using schedules::filled;
+using schedules::Holes;
 
 constexpr const char* kBarriers = R"(
 // Barriers in shared memory: a phase ends with the last arrival and the last byte that were announced.
@@ -195,7 +195,7 @@ __device__ __forceinline__ void $prefixadd_short_runs(float (&sums)[kCount],
 
 std::string helpers_of(const Helpers& helpers, const std::string& prefix) {
   const Holes holes = {{"prefix", prefix}};
-  std::string text = generators::address_function(prefix) + filled(kBarriers, holes);
+  std::string text = schedules::address_function(prefix) + filled(kBarriers, holes);
   if (helpers.cluster) text += filled(kCluster, holes);
   for (const auto& [rank, blocks] : helpers.copies) text += copy_function(rank, blocks, prefix);
   for (const auto& [rank, adds] : helpers.stores) text += store_function(rank, adds, prefix);
@@ -204,7 +204,7 @@ std::string helpers_of(const Helpers& helpers, const std::string& prefix) {
   if (helpers.registers) text += filled(kRegisters, holes);
   if (helpers.runs) text += filled(kRuns, holes);
   if (helpers.short_runs) text += filled(kShortRuns, holes);
-  if (helpers.packs) text += generators::pack_type(prefix);
+  if (helpers.packs) text += schedules::pack_type(prefix);
   return text;
 }
 

@@ -7,10 +7,10 @@
 #include <optional>
 #include <set>
 
-#include "rewriters/generators/printing/emit.h"
-#include "rewriters/generators/printing/instructions.h"
-#include "rewriters/generators/printing/print_value.h"
-#include "rewriters/generators/printing/warpgroup.h"
+#include "rewriters/schedules/printing/emit.h"
+#include "rewriters/schedules/printing/instructions.h"
+#include "rewriters/schedules/printing/print_value.h"
+#include "rewriters/schedules/printing/warpgroup.h"
 #include "rewriters/tile/helpers.h"
 #include "rewriters/tile/operands.h"
 #include "rewriters/tile/program.h"
@@ -21,10 +21,10 @@
 namespace hone::tile {
 namespace {
 
-using generators::Code;
-using generators::Names;
-using generators::Printer;
-using generators::type_name;
+using schedules::Code;
+using schedules::Names;
+using schedules::Printer;
+using schedules::type_name;
 
 /// What printing knows of a program.
 class ProgramPrinter {
@@ -46,7 +46,7 @@ class ProgramPrinter {
       parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
     values_.on_load = [this](Ref load) -> std::string {
       const std::string& name = parameter_names_.at(load->op);
-      return name == load->op ? "" : generators::load_from(name, values_, load);
+      return name == load->op ? "" : schedules::load_from(name, values_, load);
     };
     values_.indices[p_.block] = "static_cast<int>(blockIdx.x)";
     group_ = names_.fresh("group");
@@ -543,14 +543,14 @@ class ProgramPrinter {
                                    .groups_meet = stores_->groups_meet(),
                                    .packs = stores_->packs() || splits_},
                                   p_.prefix);
-    text += generators::warpgroup_helpers(p_.prefix);
+    text += schedules::warpgroup_helpers(p_.prefix);
     text += rows_->helpers() + tf32_.text(p_.prefix);
     products(text);
     return text;
   }
 
   static std::string kind_of(ScalarType type) {
-    return type == ScalarType::kF32 ? "tf32" : generators::kind_of(type);
+    return type == ScalarType::kF32 ? "tf32" : schedules::kind_of(type);
   }
 
   /// The function that multiplies into each of the sums.
@@ -563,7 +563,7 @@ class ProgramPrinter {
       const bool registers = multiply->fragments >= 0;
       const SharedTile& b = ring(multiply->ring).tiles[static_cast<std::size_t>(multiply->b)];
       const SharedTile& a = registers ? b : of.tiles[static_cast<std::size_t>(multiply->a)];
-      text += generators::warpgroup_multiply(
+      text += schedules::warpgroup_multiply(
           {.n = p_.sums[static_cast<std::size_t>(multiply->sums)].columns,
            .k = static_cast<int>(wgmma_k(b.type)),
            .kind = kind_of(a.type),

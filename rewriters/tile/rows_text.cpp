@@ -4,16 +4,16 @@
 
 #include <functional>
 
-#include "rewriters/generators/printing/instructions.h"
-#include "rewriters/generators/printing/print_value.h"
-#include "rewriters/generators/printing/text.h"
+#include "rewriters/schedules/printing/instructions.h"
+#include "rewriters/schedules/printing/print_value.h"
+#include "rewriters/schedules/printing/text.h"
 
 namespace hone::tile {
 namespace {
 
-using generators::Code;
-using generators::filled;
-using generators::Holes;
+using schedules::Code;
+using schedules::filled;
+using schedules::Holes;
 
 constexpr const char* kTurns = R"(
 // Named barriers: one group of 128 threads waits until another one has arrived.
@@ -41,7 +41,7 @@ std::vector<nest::Ref> all_of(nest::Ref value) {
 
 }  // namespace
 
-RowsText::RowsText(const Program& program, generators::Printer& values, generators::Names& names,
+RowsText::RowsText(const Program& program, schedules::Printer& values, schedules::Names& names,
                    std::vector<std::string> sums)
     : p_(program), values_(values), sums_(std::move(sums)) {
   for (const Rows& rows : p_.rows) rows_.push_back(names.fresh(rows.name));
@@ -136,11 +136,11 @@ void RowsText::write(const MapSums& map, Code& code) {
   const std::string value = value_text(map.value, "half");
   code.line("#pragma unroll");
   code.open(fmt::format("for (int i = 0; i < {}; ++i)", count));
-  if (generators::mentions(value, "half")) code.line("const int half = i / 2 % 2;");
-  if (generators::mentions(value, "m"))
+  if (schedules::mentions(value, "half")) code.line("const int half = i / 2 % 2;");
+  if (schedules::mentions(value, "m"))
     code.line(fmt::format("const int m = {} + warp * 16 + i / 2 % 2 * 8 + lane / 4;",
                           values_.print_index(map.row)));
-  if (generators::mentions(value, "n"))
+  if (schedules::mentions(value, "n"))
     code.line(fmt::format("const int n = {} + i / 4 * 8 + lane % 4 * 2 + i % 2;",
                           values_.print_index(map.column)));
   code.line(fmt::format("{}[i] = {};", name, value));
@@ -157,7 +157,7 @@ void RowsText::write(const MapRows& map, Code& code) {
 
 void RowsText::write(const ReduceRows& reduce, Code& code) {
   const auto both = [&](const std::string& a, const std::string& b) {
-    return generators::combined(reduce.op, ScalarType::kF32, a, b);
+    return schedules::combined(reduce.op, ScalarType::kF32, a, b);
   };
   const std::string& rows = rows_[static_cast<std::size_t>(reduce.rows)];
   const std::string all = both("first", "second");
@@ -189,7 +189,7 @@ for (int half = 0; half < 2; ++half) {
 void RowsText::write(const FoldRows& fold, Code& code) {
   const std::string& rows = rows_[static_cast<std::size_t>(fold.rows)];
   const auto step = [&](int lanes) {
-    return generators::combined(
+    return schedules::combined(
         fold.op, ScalarType::kF32, rows + "[half]",
         fmt::format("__shfl_xor_sync(0xffffffffu, {}[half], {})", rows, lanes));
   };
@@ -217,15 +217,15 @@ for (int j = 0; j < $count; ++j) {
                     {{"prefix", p_.prefix},
                      {"count", std::to_string(to.columns / 16)},
                      {"to", fragments_[static_cast<std::size_t>(round.fragments)]},
-                     {"kind", generators::kind_of(to.type)},
+                     {"kind", schedules::kind_of(to.type)},
                      {"sums", sums_[static_cast<std::size_t>(round.sums)]}}));
 }
 
 std::string RowsText::helpers() const {
-  std::string text = powers_ ? generators::power_function(p_.prefix) : "";
+  std::string text = powers_ ? schedules::power_function(p_.prefix) : "";
   if (turns_) text += filled(kTurns, {{"prefix", p_.prefix}});
   for (const ScalarType type : pairs_)
-    text += generators::pair_function(p_.prefix, "pair_" + generators::kind_of(type), type);
+    text += schedules::pair_function(p_.prefix, "pair_" + schedules::kind_of(type), type);
   return text;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rewriters/generators/printing/emit.h"
+#include "rewriters/schedules/printing/emit.h"
 #include "rewriters/tile/program.h"
 
 namespace hone::tile {
@@ -16,25 +16,25 @@ class RowsText {
  public:
   /// `sums` are the names of the program's sums; names of rows and fragments are taken from
   /// `names`.
-  RowsText(const Program& program, generators::Printer& values, generators::Names& names,
+  RowsText(const Program& program, schedules::Printer& values, schedules::Names& names,
            std::vector<std::string> sums);
 
   /// Variables of the rows and fragments that a role uses, and its first turn. `group`: what the
   /// warp group's number is called.
-  void begin(const Role& role, const std::string& group, generators::Code& code);
+  void begin(const Role& role, const std::string& group, schedules::Code& code);
   /// Device functions that the texts so far call.
   [[nodiscard]] std::string helpers() const;
   [[nodiscard]] const std::string& fragments(int at) const {
     return fragments_[static_cast<std::size_t>(at)];
   }
 
-  void write(const MapSums& map, generators::Code& code);
-  void write(const MapRows& map, generators::Code& code);
-  void write(const ReduceRows& reduce, generators::Code& code);
-  void write(const FoldRows& fold, generators::Code& code);
-  void write(const RoundSums& round, generators::Code& code);
-  void write(const TakeTurn& take, generators::Code& code);
-  void write(const PassTurn& pass, generators::Code& code);
+  void write(const MapSums& map, schedules::Code& code);
+  void write(const MapRows& map, schedules::Code& code);
+  void write(const ReduceRows& reduce, schedules::Code& code);
+  void write(const FoldRows& fold, schedules::Code& code);
+  void write(const RoundSums& round, schedules::Code& code);
+  void write(const TakeTurn& take, schedules::Code& code);
+  void write(const PassTurn& pass, schedules::Code& code);
 
  private:
   [[nodiscard]] std::string value_text(nest::Ref value, const std::string& half);
@@ -42,7 +42,7 @@ class RowsText {
   [[nodiscard]] bool reads_rows(nest::Ref value) const;
 
   const Program& p_;
-  generators::Printer& values_;
+  schedules::Printer& values_;
   std::vector<std::string> sums_, rows_, fragments_;
   std::string group_;
   int groups_ = 1;  ///< warp groups of the role

@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 
-#include "rewriters/generators/printing/text.h"
+#include "rewriters/schedules/printing/text.h"
 #include "rewriters/tile/operands.h"
 
 namespace hone::tile {
 namespace {
 
-using generators::Code;
-using generators::filled;
-using generators::Holes;
-using generators::type_name;
+using schedules::Code;
+using schedules::filled;
+using schedules::Holes;
+using schedules::type_name;
 
 std::string sum_type(const Store& store) { return store.runs < 0 ? "float" : "double"; }
 
@@ -59,7 +59,7 @@ std::string StoreText::read_together(const Store& store, int width) {
                 {"i", std::to_string(i)},
                 {"from", called_.parameters.at(load->op)},
                 {"element", values_.print_index(load->args[0])}});
-    values_.known[load] = generators::widened(load->type, fmt::format("read{}.at[j]", i));
+    values_.known[load] = schedules::widened(load->type, fmt::format("read{}.at[j]", i));
   }
   return text;
 }
@@ -72,7 +72,7 @@ std::string StoreText::outputs(const Store& store, int width) {
   const std::string read = together ? read_together(store, width) : "";
   values_.indices[store.column_symbol] = "n";
   values_.known[store.sum] = "sum.at[j]";
-  const std::string value = generators::stored(values_, store.type, store.value);
+  const std::string value = schedules::stored(values_, store.type, store.value);
   for (const Beside& beside : store.beside) values_.known.erase(beside.load);
   const Holes holes = {
       {"value", value},
@@ -93,7 +93,7 @@ for (int j = 0; j < $width; ++j) {
   }
   Holes more = holes;
   more["read"] = read;
-  more["column"] = generators::mentions(value, "n") ? "const int n = n_run + j;" : "";
+  more["column"] = schedules::mentions(value, "n") ? "const int n = n_run + j;" : "";
   more["done"] = store.view >= 0 ? (size_of(store.type) == 4
                                         ? "return made;"
                                         : "return *reinterpret_cast<const unsigned*>(&made);")

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rewriters/generators/printing/emit.h"
+#include "rewriters/schedules/printing/emit.h"
 #include "rewriters/tile/program.h"
 
 namespace hone::tile {
@@ -20,10 +20,10 @@ class StoreText {
     std::vector<std::string> sums, views, stagings;
     std::map<std::string, std::string> parameters;
   };
-  StoreText(const Program& program, generators::Printer& values, Called called)
+  StoreText(const Program& program, schedules::Printer& values, Called called)
       : p_(program), values_(values), called_(std::move(called)) {}
 
-  void write(const Store& store, generators::Code& code);
+  void write(const Store& store, schedules::Code& code);
   /// Whether the texts so far use packs of values.
   [[nodiscard]] bool packs() const { return packs_; }
   /// Dimensions of the tensors that they copy to in bulk, and whether they add to them.
@@ -36,12 +36,12 @@ class StoreText {
   [[nodiscard]] std::string outputs(const Store& store, int width);
   [[nodiscard]] std::string read_together(const Store& store, int width);
   [[nodiscard]] std::string of_group(std::int64_t elements) const;
-  void write_by_threads(const Store& store, generators::Code& code);
-  void write_staged(const Store& store, generators::Code& code);
-  void write_turned(const Store& store, generators::Code& code);
+  void write_by_threads(const Store& store, schedules::Code& code);
+  void write_staged(const Store& store, schedules::Code& code);
+  void write_turned(const Store& store, schedules::Code& code);
 
   const Program& p_;
-  generators::Printer& values_;
+  schedules::Printer& values_;
   Called called_;
   bool packs_ = false, groups_meet_ = false;
   std::set<std::pair<int, bool>> tensors_;

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-#include "rewriters/generators/printing/instructions.h"
-#include "rewriters/generators/printing/text.h"
+#include "rewriters/schedules/printing/instructions.h"
+#include "rewriters/schedules/printing/text.h"
 #include "rewriters/tile/operands.h"
 
 namespace hone::tile {
 namespace {
 
-using generators::filled;
-using generators::Holes;
+using schedules::filled;
+using schedules::Holes;
 
 constexpr const char* kReadAlongK = R"(const float* const from = $from;
 const int row = $first + warp * 16 + lane % 16;
@@ -72,8 +72,8 @@ __device__ __forceinline__ unsigned $prefixleft(unsigned bits) {
 
 std::string Tf32Helpers::text(const std::string& prefix) const {
   std::string text;
-  if (matrices) text += generators::matrix_loads(prefix, generators::SharedPlace::kPointer, false);
-  if (rounded || split || left) text += generators::tf32_roundings(prefix, split);
+  if (matrices) text += schedules::matrix_loads(prefix, schedules::SharedPlace::kPointer, false);
+  if (rounded || split || left) text += schedules::tf32_roundings(prefix, split);
   if (left) text += filled(kLeft, {{"prefix", prefix}});
   return text;
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "rewriters/generators/printing/emit.h"
+#include "rewriters/schedules/printing/emit.h"
 #include "rewriters/tile/operands.h"
 #include "rewriters/tile/verifier.h"
 
@@ -347,13 +347,13 @@ void Verifier::check_adds(const Store& store) {
 }
 
 void Verifier::check_beside(const Store& store) {
-  generators::Printer knows_sum(*program_.nodes);
+  schedules::Printer knows_sum(*program_.nodes);
   knows_sum.known[store.sum] = "sum";
-  const std::vector<generators::Use> uses = generators::uses_of(knows_sum, {store.value});
+  const std::vector<schedules::Use> uses = schedules::uses_of(knows_sum, {store.value});
   for (const auto& [load, contiguous] : store.beside) {
     if (load == nullptr || load->kind != nest::Node::Kind::kLoad || contiguous < 2)
       return refuse("a store reads together what are no elements side by side");
-    const auto use = std::ranges::find(uses, load, &generators::Use::value);
+    const auto use = std::ranges::find(uses, load, &schedules::Use::value);
     if (use == uses.end() || !use->certain)
       return refuse(fmt::format("elements of '{}' are read together, which the value may not read",
                                 load->op));

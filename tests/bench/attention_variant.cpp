@@ -11,13 +11,13 @@
 
 #include "candidates/export/cpp_support.h"
 #include "candidates/task_reader.h"
-#include "rewriters/generators/attention/attention.h"
 #include "rewriters/lift/lift.h"
 #include "rewriters/nest/fuse.h"
+#include "rewriters/schedules/attention/attention.h"
 #include "tests/bench/variant_maps.h"
 #include "tests/unit/rewriters/generator_harness.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 namespace {
 
 constexpr const char* kTask = R"cuda(/* hone
@@ -218,6 +218,6 @@ int main_of(int count, char** args) {
 }
 
 }  // namespace
-}  // namespace hone::generators
+}  // namespace hone::schedules
 
-int main(int count, char** args) { return hone::generators::main_of(count, args); }
+int main(int count, char** args) { return hone::schedules::main_of(count, args); }

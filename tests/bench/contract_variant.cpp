@@ -20,12 +20,12 @@
 #include <string>
 
 #include "candidates/export/cpp_support.h"
-#include "rewriters/generators/contract/contract.h"
+#include "rewriters/schedules/contract/contract.h"
 #include "tests/bench/variant_maps.h"
 #include "tests/unit/rewriters/convolution.h"
 #include "tests/unit/rewriters/generator_harness.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 namespace {
 
 using nest::Ref;
@@ -296,6 +296,6 @@ int main_of(int count, char** args) {
 }
 
 }  // namespace
-}  // namespace hone::generators
+}  // namespace hone::schedules
 
-int main(int count, char** args) { return hone::generators::main_of(count, args); }
+int main(int count, char** args) { return hone::schedules::main_of(count, args); }

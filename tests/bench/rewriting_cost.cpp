@@ -61,8 +61,8 @@ class Counted final : public Rewriting {
     return answer;
   }
 
-  Result<generators::Explanation> lifted(const RewriteContext& context,
-                                         const Program& program) override {
+  Result<schedules::Explanation> lifted(const RewriteContext& context,
+                                        const Program& program) override {
     return local_.lifted(context, program);
   }
   Result<NestOutputs> executed(const RewriteContext& context, const Program& program,

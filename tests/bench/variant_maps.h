@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "candidates/export/cpp.h"
-#include "rewriters/generators/generator.h"
+#include "rewriters/schedules/generator.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 
 /// Of a launch's tensor maps: what encodes them in main(), and their names as arguments, "a, b".
 /// `type_of` says what a buffer holds.
@@ -37,4 +37,4 @@ inline MapTexts map_texts(const GeneratedLaunch& launch,
   return result;
 }
 
-}  // namespace hone::generators
+}  // namespace hone::schedules

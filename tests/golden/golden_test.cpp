@@ -21,8 +21,8 @@
 #include "candidates/task_reader.h"
 #include "rewriters/core/hand_edit.h"
 #include "rewriters/core/registry.h"
-#include "rewriters/generators/generator.h"
 #include "rewriters/llm/model_steps.h"
+#include "rewriters/schedules/generator.h"
 #include "rewriters/syntax/parse.h"
 
 namespace hone {
@@ -215,7 +215,7 @@ TEST(GoldenFolders, EveryRuleHasGoldensAndRefusals) {
   const fs::path root = fs::path(HONE_SOURCE_DIR) / "tests/golden";
   for (const Rewriter* rule : rewriters()) {
     const auto is_this = [&](const auto* generator) { return generator->name() == rule->name(); };
-    if (std::ranges::any_of(generators::generators(), is_this)) continue;  // see generators_tests
+    if (std::ranges::any_of(schedules::generators(), is_this)) continue;  // see schedules_tests
     // They propose nothing; see rewriters_tests.
     if (is_model_step({.rewriter = std::string(rule->name())}) || rule->name() == kHandEdit)
       continue;

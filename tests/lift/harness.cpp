@@ -8,10 +8,10 @@
 
 #include "evaluator/compile/compile.h"
 #include "evaluator/runner/emulated_program.h"
-#include "rewriters/generators/generator.h"
-#include "rewriters/generators/rewriter.h"
 #include "rewriters/lift/lift.h"
 #include "rewriters/nest/fuse.h"
+#include "rewriters/schedules/generator.h"
+#include "rewriters/schedules/rewriter.h"
 #include "tests/support/eight_bit_floats.h"
 
 namespace hone::lift_tests {
@@ -173,8 +173,8 @@ void check_generators(const Task& task, const Bindings& sizes, const std::string
   context.task = &task;
   context.sizes = sizes;
   context.target = target_limits("sm_90");
-  for (const generators::Generator* generator : generators::generators()) {
-    const auto rewriter = generators::make_rewriter(*generator);
+  for (const schedules::Generator* generator : schedules::generators()) {
+    const auto rewriter = schedules::make_rewriter(*generator);
     for (const Proposal& proposal : rewriter->propose(task.reference, context)) {
       const std::string what =
           fmt::format("{}: {} at '{}'", where, rewriter->name(), proposal.site);

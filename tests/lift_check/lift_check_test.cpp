@@ -44,8 +44,8 @@ class SpoiltRewriting final : public Rewriting {
                                           const Program& program) override {
     return local_.proposals(context, program);
   }
-  Result<generators::Explanation> lifted(const RewriteContext& context,
-                                         const Program& program) override {
+  Result<schedules::Explanation> lifted(const RewriteContext& context,
+                                        const Program& program) override {
     return local_.lifted(context, program);
   }
   Result<void> validate(const Program& program, const std::string& path) override {

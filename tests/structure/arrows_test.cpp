@@ -170,7 +170,7 @@ TEST(Arrows, AFolderOfRewritersIncludesOnlyThoseBelowIt) {
 
 /// What generators of products have in common stands beside them, not in one of them.
 TEST(Arrows, GeneratorsOfProductsDoNotSeeOtherGenerators) {
-  const std::string room = "rewriters/generators/";
+  const std::string room = "rewriters/schedules/";
   for (const Include& include : all_includes()) {
     for (const std::string& name : {std::string("contract/"), std::string("attention/")}) {
       if (!include.file.starts_with(room + name) || !include.header.starts_with(room)) continue;

@@ -128,7 +128,7 @@ TEST(Copies, APlantedCopyIsFound) {
 TEST(Copies, NoBlockStandsInTwoGenerators) {
   Blocks blocks;
   for (const auto& entry :
-       fs::recursive_directory_iterator(fs::path(HONE_SOURCE_DIR) / "rewriters/generators")) {
+       fs::recursive_directory_iterator(fs::path(HONE_SOURCE_DIR) / "rewriters/schedules")) {
     const fs::path& file = entry.path();
     if (file.extension() != ".cpp" && file.extension() != ".h") continue;
     std::ifstream stream(file);

@@ -41,7 +41,7 @@ std::vector<std::string> literals_of(const fs::path& file) {
 TEST(Refusals, OfTilePrograms) {
   const fs::path root(HONE_SOURCE_DIR);
   std::vector<std::string> tested;
-  for (const char* folder : {"tests/unit/rewriters", "tests/unit/generators"}) {
+  for (const char* folder : {"tests/unit/rewriters", "tests/unit/schedules"}) {
     for (const auto& entry : fs::directory_iterator(root / folder)) {
       if (!entry.path().filename().string().starts_with("tile_")) continue;
       for (std::string& literal : literals_of(entry.path())) tested.push_back(std::move(literal));

@@ -94,7 +94,7 @@ std::string check_text(const LiftReport& report) {
 
 std::string text(const LiftReport& report) {
   const std::string at = to_string(report.sizes);
-  const generators::Explanation& lift = report.lift;
+  const schedules::Explanation& lift = report.lift;
   std::string text = at.empty() ? "" : fmt::format("at {}:\n", at);
   for (const std::string& refusal : lift.refusals) text += "not lifted: " + refusal + "\n";
   text += lift.nests;

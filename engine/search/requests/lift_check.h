@@ -10,7 +10,7 @@
 #include "candidates/task.h"
 #include "engine/rewriting/rewriting.h"
 #include "evaluator/evaluator.h"
-#include "rewriters/generators/explanation.h"
+#include "rewriters/schedules/explanation.h"
 
 namespace hone {
 
@@ -39,7 +39,7 @@ struct LiftCheck {
 /// contradicts another.
 struct LiftReport {
   Bindings sizes;  ///< timed
-  generators::Explanation lift;
+  schedules::Explanation lift;
   std::optional<LiftCheck> check;  ///< empty: nobody asked
   std::string unchecked;           ///< why it could not be asked for; else empty
 };

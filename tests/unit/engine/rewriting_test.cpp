@@ -167,8 +167,8 @@ class FakeRewriting final : public Rewriting {
     loose.math = MathLevel::kReduced;
     return std::vector<Proposal>{proposal, empty, loose};
   }
-  Result<generators::Explanation> lifted(const RewriteContext&, const Program&) override {
-    return generators::Explanation{};
+  Result<schedules::Explanation> lifted(const RewriteContext&, const Program&) override {
+    return schedules::Explanation{};
   }
   Result<NestOutputs> executed(const RewriteContext&, const Program&, std::uint64_t) override {
     return NestOutputs{};
@@ -227,8 +227,8 @@ class SortingRewriting final : public Rewriting {
     ++asked;
     return std::vector<Proposal>{{"fake", 1, "a", {{"x", {std::int64_t{1}}}}, MathLevel::kExact}};
   }
-  Result<generators::Explanation> lifted(const RewriteContext&, const Program&) override {
-    return generators::Explanation{};
+  Result<schedules::Explanation> lifted(const RewriteContext&, const Program&) override {
+    return schedules::Explanation{};
   }
   Result<NestOutputs> executed(const RewriteContext&, const Program&, std::uint64_t) override {
     return NestOutputs{};

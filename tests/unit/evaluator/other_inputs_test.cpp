@@ -509,7 +509,7 @@ TEST(Exact, ALongNumberAmongTheArgumentsHidesInANarrowOutput) {
 // A reference that silently has no double run is held to its own rounding errors.
 TEST(Precise, ReferencesThatHaveADoubleFormCompileInIt) {
   int compiled = 0, none = 0;
-  for (const char* folder : {"/baselines", "/rewriters/generators/tasks"}) {
+  for (const char* folder : {"/baselines", "/rewriters/schedules/tasks"}) {
     for (const auto& file :
          std::filesystem::recursive_directory_iterator(std::string(HONE_SOURCE_DIR) + folder)) {
       if (file.path().extension() != ".cu") continue;

@@ -5,7 +5,7 @@
 
 #include "tests/unit/rewriters/contract_product.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 namespace {
 
 struct BoundedLevel {
@@ -153,4 +153,4 @@ TEST(ContractBounds, FirstGuess) {
 }
 
 }  // namespace
-}  // namespace hone::generators
+}  // namespace hone::schedules

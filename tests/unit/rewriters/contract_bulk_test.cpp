@@ -2,10 +2,10 @@
 #include <cstdlib>
 #include <random>
 
-#include "rewriters/generators/contract/hopper.h"
+#include "rewriters/schedules/contract/hopper.h"
 #include "tests/unit/rewriters/contract_product.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 namespace {
 
 Choice bulk(const char* bm, const char* bn, const char* stages = "3") {
@@ -360,4 +360,4 @@ TEST(ContractBulk, IsOfferedWhereCopiesCanGo) {
 }
 
 }  // namespace
-}  // namespace hone::generators
+}  // namespace hone::schedules

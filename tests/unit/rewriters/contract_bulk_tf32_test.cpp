@@ -3,10 +3,10 @@
 #include <bit>
 #include <cmath>
 
-#include "rewriters/generators/contract/hopper.h"
+#include "rewriters/schedules/contract/hopper.h"
 #include "tests/unit/rewriters/contract_product.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 namespace {
 
 Choice tf32_at(const char* pipe, const char* bm, const char* bn, const char* stages = "3") {
@@ -191,4 +191,4 @@ TEST(ContractBulkTf32, IsOfferedWhereItCan) {
 }
 
 }  // namespace
-}  // namespace hone::generators
+}  // namespace hone::schedules

@@ -3,7 +3,7 @@
 
 #include "tests/unit/rewriters/contract_product.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 namespace {
 
 constexpr ScalarType kE4m3 = ScalarType::kE4m3, kE5m2 = ScalarType::kE5m2;
@@ -213,4 +213,4 @@ TEST(ContractFp8, FirstGuessesAreOfTensorCores) {
 }
 
 }  // namespace
-}  // namespace hone::generators
+}  // namespace hone::schedules

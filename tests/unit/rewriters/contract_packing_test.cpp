@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "rewriters/generators/contract/analysis.h"
+#include "rewriters/schedules/contract/analysis.h"
 #include "tests/unit/rewriters/contract_product.h"
 #include "tests/unit/rewriters/convolution.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 namespace {
 
 struct PackedLevel {
@@ -280,4 +280,4 @@ TEST(ContractPacking, NoMoreThanADeviceHasToSpare) {
 }
 
 }  // namespace
-}  // namespace hone::generators
+}  // namespace hone::schedules

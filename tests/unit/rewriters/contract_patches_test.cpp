@@ -1,9 +1,9 @@
 // Convolutions whose input copies bring in boxes, run on the emulator with every check on.
-#include "rewriters/generators/contract/analysis.h"
+#include "rewriters/schedules/contract/analysis.h"
 #include "tests/unit/rewriters/contract_product.h"
 #include "tests/unit/rewriters/convolution.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 namespace {
 
 Choice patches(const char* math, const char* bm, const char* bn, const char* stages = "3") {
@@ -114,4 +114,4 @@ TEST(ContractPatches, SumsInF64AndSharedOnes) {
 }
 
 }  // namespace
-}  // namespace hone::generators
+}  // namespace hone::schedules

@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "rewriters/generators/contract/contract.h"
+#include "rewriters/schedules/contract/contract.h"
 #include "tests/unit/rewriters/generator_harness.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 
 using nest::Ref;
 using nest::SymbolId;
@@ -69,4 +69,4 @@ class Product : public NestCase {
 inline const std::unique_ptr<Generator> kContract = make_contract();
 using Choice = std::map<std::string, std::string>;
 
-}  // namespace hone::generators
+}  // namespace hone::schedules

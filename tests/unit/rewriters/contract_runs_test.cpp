@@ -4,7 +4,7 @@
 
 #include "tests/unit/rewriters/contract_product.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 namespace {
 
 struct RunsPoint {
@@ -141,4 +141,4 @@ TEST(ContractRuns, OnlyOfNarrowTermsAndResults) {
 }
 
 }  // namespace
-}  // namespace hone::generators
+}  // namespace hone::schedules

@@ -1,7 +1,7 @@
 // Matrix products and their kin from generate-contract, run on the emulator.
 #include "tests/unit/rewriters/contract_product.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 namespace {
 
 using nest::Ref;
@@ -507,4 +507,4 @@ TEST(Contract, FewRowsBeginOnAllMultiprocessors) {
 }
 
 }  // namespace
-}  // namespace hone::generators
+}  // namespace hone::schedules

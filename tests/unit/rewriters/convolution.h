@@ -7,7 +7,7 @@
 
 #include "tests/unit/rewriters/generator_harness.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 
 /// output[n, o, y, x] = sum of input[n, c, y * step + r * dilation - pad, x * step + ...] *
 /// weights[o, c, r, s]
@@ -99,4 +99,4 @@ class Convolution : public NestCase {
   }
 };
 
-}  // namespace hone::generators
+}  // namespace hone::schedules

@@ -9,7 +9,7 @@
 #include "rewriters/core/registry.h"
 #include "tests/unit/rewriters/generator_harness.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 namespace {
 
 constexpr const char* kSquash = R"CU(/* hone {
@@ -70,4 +70,4 @@ TEST(FastIntrinsics, TanhIsRightOfValuesOfAllSizes) {
 }
 
 }  // namespace
-}  // namespace hone::generators
+}  // namespace hone::schedules

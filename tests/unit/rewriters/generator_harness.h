@@ -17,10 +17,10 @@
 #include "evaluator/device/emulator/emulator.h"
 #include "evaluator/device/emulator/lanes/dot.h"
 #include "evaluator/fill/formula_cpu.h"
-#include "rewriters/generators/generator.h"
+#include "rewriters/schedules/generator.h"
 #include "tests/unit/rewriters/plain_text.h"
 
-namespace hone::generators {
+namespace hone::schedules {
 
 inline double round_to(ScalarType type, double value) {
   const auto as_float = static_cast<float>(value);
@@ -322,4 +322,4 @@ class NestCase {
   std::vector<double> expected_;
 };
 
-}  // namespace hone::generators
+}  // namespace hone::schedules

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace hone::generators {
+namespace hone::schedules {
 
 /// No templates of lambdas in place of loops, and no lambda that is left before its end.
 inline void expect_plain(const std::string& source) {
@@ -20,4 +20,4 @@ inline void expect_plain(const std::string& source) {
   }
 }
 
-}  // namespace hone::generators
+}  // namespace hone::schedules

@@ -307,7 +307,7 @@ TEST(TileAtoms, SumsOfAWarpsProduct) {
   Probed test(128);
   test.whole_numbers("A", ScalarType::kF16, 16 * 16);
   test.whole_numbers("B", ScalarType::kF16, 8 * 16);
-  generators::Generated kernel;
+  schedules::Generated kernel;
   kernel.includes = {"cuda_fp16.h"};
   kernel.source = R"(
 __global__ void g_test(const __half* A, const __half* B, float* probe) {

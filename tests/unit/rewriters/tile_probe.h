@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-#include "rewriters/generators/tile_kernel.h"
+#include "rewriters/schedules/tile_kernel.h"
 #include "rewriters/tile/operands.h"
 #include "tests/unit/rewriters/generator_harness.h"
 
@@ -21,7 +21,7 @@ inline float rounded(float x) {
 }
 
 /// A program of two roles around one ring, and the buffer "probe".
-class Probed : public generators::NestCase {
+class Probed : public schedules::NestCase {
  public:
   Program p;
 
@@ -108,7 +108,7 @@ class Probed : public generators::NestCase {
   using Lines = std::vector<std::pair<std::string, std::string>>;
   /// What they wrote to "probe".
   std::vector<double> probed(const Lines& lines) {
-    auto generated = generators::kernel_of(p, goal());
+    auto generated = schedules::kernel_of(p, goal());
     EXPECT_TRUE(generated.has_value()) << (generated ? "" : generated.error().message);
     if (!generated) return {};
     generated->includes.insert(generated->includes.end(), {"cuda_fp16.h", "cuda_bf16.h"});

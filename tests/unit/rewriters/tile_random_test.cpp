@@ -6,15 +6,15 @@
 #include <random>
 
 #include "rewriters/affine/integers.h"
-#include "rewriters/generators/products.h"
-#include "rewriters/generators/tile_kernel.h"
+#include "rewriters/schedules/products.h"
+#include "rewriters/schedules/tile_kernel.h"
 #include "rewriters/tile/operands.h"
 #include "tests/unit/rewriters/generator_harness.h"
 
 namespace hone::tile {
 namespace {
 
-using generators::ceil_divide;
+using schedules::ceil_divide;
 
 /// A matrix of (row, k), or of (k, row), for each batch, and the tile that it goes to.
 struct Matrix {
@@ -34,7 +34,7 @@ struct Place {
 /// How the values of sums go on: each a function of (value, row, column).
 using Map = std::function<Ref(Ref, Ref, Ref)>;
 
-class RandomProgram : public generators::NestCase {
+class RandomProgram : public schedules::NestCase {
  public:
   explicit RandomProgram(unsigned seed) : random_(seed) {
     draw_extents();
@@ -685,7 +685,7 @@ TEST(TileRandom, ProgramsComputeTheirNests) {
   for (int seed = first; seed < first + count; ++seed) {
     RandomProgram one(static_cast<unsigned>(seed));
     SCOPED_TRACE(fmt::format("{}: {}", seed, one.describe()));
-    auto kernel = generators::kernel_of(one.p, one.goal());
+    auto kernel = schedules::kernel_of(one.p, one.goal());
     if (!kernel && is_too_large(kernel.error())) {
       ++too_large;
       continue;

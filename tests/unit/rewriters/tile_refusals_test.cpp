@@ -1,5 +1,5 @@
 // What verify() refuses of a tile program: each reason, provoked by one change. More of them are in
-// tile_test.cpp and, for what is done to sums, in ../generators/tile_rows_test.cpp.
+// tile_test.cpp and, for what is done to sums, in ../schedules/tile_rows_test.cpp.
 #include "tests/unit/rewriters/tile_probe.h"
 
 namespace hone::tile {

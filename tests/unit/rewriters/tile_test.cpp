@@ -1,13 +1,13 @@
 // Layouts, and what is refused of tile programs before any CUDA is printed. What they compute is in
 // contract_bulk_test.cpp.
-#include "rewriters/generators/contract/hopper.h"
+#include "rewriters/schedules/contract/hopper.h"
 #include "rewriters/tile/operands.h"
 #include "tests/unit/rewriters/contract_product.h"
 
 namespace hone::tile {
 namespace {
 
-using generators::Product;
+using schedules::Product;
 
 /// The coordinates of the `number`th element, dimension 0 fastest.
 std::vector<std::int64_t> counted(const Layout& layout, std::int64_t number) {
@@ -113,23 +113,23 @@ TEST(Layout, SwizzledPiecesOfAColumnAreInDifferentBanks) {
 class TileProgram : public ::testing::Test {
  protected:
   Program program(bool a_transposed = false, int cluster = 1, ScalarType out = ScalarType::kF32) {
-    product_.emplace(generators::Shape{.m = 256,
-                                       .n = 256,
-                                       .k = 256,
-                                       .a_transposed = a_transposed,
-                                       .type = ScalarType::kF16,
-                                       .out = out});
+    product_.emplace(schedules::Shape{.m = 256,
+                                      .n = 256,
+                                      .k = 256,
+                                      .a_transposed = a_transposed,
+                                      .type = ScalarType::kF16,
+                                      .out = out});
     goal_ = product_->goal();
-    const auto contraction = generators::contract::analyse(goal_);
+    const auto contraction = schedules::contract::analyse(goal_);
     EXPECT_TRUE(contraction.has_value());
     contraction_ = *contraction;
-    const generators::contract::Schedule schedule{.pipe = generators::contract::Pipe::kWgmmaBulk,
-                                                  .bm = 128,
-                                                  .bn = 128,
-                                                  .bk = 64,
-                                                  .stages = 4,
-                                                  .cluster = cluster};
-    return generators::contract::bulk_program(contraction_, schedule, goal_, "g_");
+    const schedules::contract::Schedule schedule{.pipe = schedules::contract::Pipe::kWgmmaBulk,
+                                                 .bm = 128,
+                                                 .bn = 128,
+                                                 .bk = 64,
+                                                 .stages = 4,
+                                                 .cluster = cluster};
+    return schedules::contract::bulk_program(contraction_, schedule, goal_, "g_");
   }
 
   /// The reason, "" where there is none.
@@ -151,8 +151,8 @@ class TileProgram : public ::testing::Test {
   }
 
   std::optional<Product> product_;
-  generators::Goal goal_;  ///< what the contraction looks into
-  generators::contract::Contraction contraction_;
+  schedules::Goal goal_;  ///< what the contraction looks into
+  schedules::contract::Contraction contraction_;
 };
 
 TEST_F(TileProgram, IsAccepted) {

@@ -46,7 +46,7 @@ TEST_P(FirstGuesses, ReplayAtTheCheckSizes) {
 
 std::vector<std::string> all_tasks() {
   std::vector<std::string> paths;
-  for (const char* folder : {"baselines", "rewriters/generators/tasks"}) {
+  for (const char* folder : {"baselines", "rewriters/schedules/tasks"}) {
     const std::filesystem::path root = std::filesystem::path(HONE_SOURCE_DIR) / folder;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root))
       if (entry.path().extension() == ".cu") paths.push_back(entry.path().string());

@@ -1,0 +1,180 @@
+#include "rewriters/schedules/attention/softmax.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "rewriters/schedules/products.h"
+
+namespace hone::schedules::attention {
+namespace {
+
+using nest::Node;
+using nest::Nodes;
+
+/// Beyond any score of data that f32 holds with sense; what references write is -1e9 and less.
+constexpr double kMaskedOut = -1e9;
+
+bool commutes(const Node& node) {
+  return node.op == "+" || node.op == "*" || node.op == "min" || node.op == "max" ||
+         node.op == "&&" || node.op == "||";
+}
+
+bool same_reduction(Nodes& nodes, Ref a, Ref b) {
+  if (a->symbols.size() != b->symbols.size()) return false;
+  const Nodes::Opened x = nodes.open(a), y = nodes.open(b);
+  Nodes::Substitution names;
+  for (std::size_t i = 0; i < x.symbols.size(); ++i) {
+    if (nodes.extent(x.symbols[i]) != nodes.extent(y.symbols[i])) return false;
+    names[y.symbols[i]] = nodes.index(x.symbols[i]);
+  }
+  return same(nodes, x.body, nodes.substitute(y.body, names));
+}
+
+/// Terms that the key does not change left out; nullptr: nothing is left.
+Ref unshifted(Nodes& nodes, Ref x, SymbolId key) {
+  if (!x->uses(key)) return nullptr;
+  const auto again = [&](Ref part) { return unshifted(nodes, part, key); };
+  if (x->is("fma")) {
+    return again(
+        nodes.op("+", x->type, {nodes.op("*", x->type, {x->args[0], x->args[1]}), x->args[2]}));
+  }
+  if (x->is("+") || x->is("-")) {
+    const Ref left = again(x->args[0]), right = again(x->args[1]);
+    if (right == nullptr) return left;
+    if (left == nullptr) return x->is("+") ? right : nodes.op("neg", x->type, {right});
+    return nodes.op(x->op, x->type, {left, right});
+  }
+  if (x->is("neg")) return nodes.op("neg", x->type, {again(x->args[0])});
+  if (x->is("*") || x->is("/")) {
+    const bool second = !x->args[1]->uses(key);
+    const bool first = x->is("*") && !x->args[0]->uses(key);
+    if (second) return nodes.op(x->op, x->type, {again(x->args[0]), x->args[1]});
+    if (first) return nodes.op("*", x->type, {x->args[0], again(x->args[1])});
+  }
+  return x;
+}
+
+}  // namespace
+
+bool same(Nodes& nodes, Ref a, Ref b) {
+  if (a == b) return true;
+  const bool alike = a->kind == b->kind && a->op == b->op && a->type == b->type &&
+                     a->args.size() == b->args.size() && a->terms.size() == b->terms.size() &&
+                     a->constant == b->constant && a->symbol == b->symbol;
+  if (!alike || a->kind == Node::Kind::kFloat || a->kind == Node::Kind::kIndex) return false;
+  if (a->kind == Node::Kind::kReduce) return same_reduction(nodes, a, b);
+  for (std::size_t i = 0; i < a->terms.size(); ++i) {
+    if (a->terms[i].coefficient != b->terms[i].coefficient) return false;
+    if (!same(nodes, a->terms[i].atom, b->terms[i].atom)) return false;
+  }
+  bool in_order = true;
+  for (std::size_t i = 0; i < a->args.size() && in_order; ++i) {
+    in_order = same(nodes, a->args[i], b->args[i]);
+  }
+  if (in_order) return true;
+  return a->args.size() == 2 && commutes(*a) && same(nodes, a->args[0], b->args[1]) &&
+         same(nodes, a->args[1], b->args[0]);
+}
+
+std::optional<double> number_of(Ref value) {
+  if (value->kind == Node::Kind::kFloat) return value->value;
+  if (value->is_constant()) return static_cast<double>(value->constant);
+  if (value->kind != Node::Kind::kOp || value->args.empty() || value->args.size() > 2) {
+    return std::nullopt;
+  }
+  const auto a = number_of(value->args[0]);
+  const auto b = value->args.size() == 2 ? number_of(value->args[1]) : a;
+  if (!a || !b || !is_float(value->type)) return std::nullopt;
+  const std::string& op = value->op;
+  if (op == "sqrt") return std::sqrt(*a);
+  if (op == "rsqrt") return 1 / std::sqrt(*a);
+  if (op == "neg") return -*a;
+  if (op == "cast") return a;
+  if (op == "log") return std::log(*a);
+  if (op == "exp") return std::exp(*a);
+  if (op == "pow") return std::pow(*a, *b);
+  if (op == "*") return *a * *b;
+  if (op == "/") return *a / *b;
+  if (op == "+") return *a + *b;
+  if (op == "-") return *a - *b;
+  return std::nullopt;
+}
+
+Product product_over(Nodes& nodes, Ref body, SymbolId key) {
+  Product product;
+  product.guard = nodes.boolean(true);
+  const auto add = [&](auto& self, Ref value, bool upstairs) -> void {
+    if (value->is("*")) {
+      for (const Ref arg : value->args) self(self, arg, upstairs);
+    } else if (value->is("/") && is_float(value->type)) {
+      self(self, value->args[0], upstairs);
+      self(self, value->args[1], !upstairs);
+    } else if (value->is("neg")) {
+      product.outer.push_back(nodes.number(-1, value->type));
+      self(self, value->args[0], upstairs);
+    } else if (upstairs && value->is("select") && value->args[2]->kind == Node::Kind::kFloat &&
+               value->args[2]->value == 0 && value->args[1]->uses(key)) {
+      product.guard = nodes.both(product.guard, value->args[0]);
+      self(self, value->args[1], true);
+    } else if (value->is("cast") && is_float(value->args[0]->type) &&
+               value->args[0]->kind == Node::Kind::kOp && value->args[0]->uses(key)) {
+      // A weight that was kept in few bits: it is better without.
+      self(self, value->args[0], upstairs);
+    } else if (!upstairs) {
+      product.below.push_back(value);
+    } else {
+      (value->uses(key) ? product.inner : product.outer).push_back(value);
+    }
+  };
+  add(add, body, true);
+  return product;
+}
+
+Ref exponent_of(Nodes& nodes, Ref value, SymbolId key) {
+  const bool natural = value->is("exp") || value->is("__expf");
+  if (!natural && !value->is("exp2")) return nullptr;
+  const Ref exponent = unshifted(nodes, value->args[0], key);
+  if (exponent == nullptr) return nullptr;
+  if (!natural) return exponent;
+  constexpr double kLog2E = 1.4426950408889634;
+  return nodes.op("*", exponent->type, {exponent, nodes.number(kLog2E, exponent->type)});
+}
+
+Masked masked(Nodes& nodes, Ref logit) {
+  // `times`: a positive factor around the part.
+  const auto peel = [&](auto& self, Ref x, double times) -> Masked {
+    const auto nothing = [&](Ref value) {
+      const auto number = number_of(value);
+      return number && *number * times <= kMaskedOut ? number : std::nullopt;
+    };
+    if (x->is("select")) {
+      for (const int at : {2, 1}) {
+        const auto number = nothing(x->args[static_cast<std::size_t>(at)]);
+        if (!number) continue;
+        Masked inner = self(self, x->args[static_cast<std::size_t>(3 - at)], times);
+        const Ref condition = at == 2 ? x->args[0] : nodes.negate(x->args[0]);
+        inner.allowed = nodes.both(condition, inner.allowed);
+        inner.finite |= std::isfinite(*number);
+        return inner;
+      }
+    } else if (x->is("+")) {
+      Masked left = self(self, x->args[0], times), right = self(self, x->args[1], times);
+      return {nodes.op("+", x->type, {left.logit, right.logit}),
+              nodes.both(left.allowed, right.allowed), left.finite || right.finite};
+    } else if (x->is("*") || x->is("/")) {
+      for (const std::size_t at : {1U, 0U}) {
+        const auto factor = number_of(x->args[at]);
+        if (!factor || *factor <= 0 || (at == 0 && x->is("/"))) continue;
+        Masked inner = self(self, x->args[1 - at], times * (x->is("*") ? *factor : 1 / *factor));
+        std::vector<Ref> args = x->args;
+        args[1 - at] = inner.logit;
+        inner.logit = nodes.op(x->op, x->type, std::move(args));
+        return inner;
+      }
+    }
+    return {x, nodes.boolean(true), false};
+  };
+  return peel(peel, logit, 1);
+}
+
+}  // namespace hone::schedules::attention

@@ -1,0 +1,90 @@
+// The kernel of running reductions, as it is printed. Tiles of a row either follow each other in
+// one block, or have a block each (look_back.cpp).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rewriters/schedules/kernel_printer.h"
+#include "rewriters/schedules/scan/plan.h"
+
+namespace hone::schedules::scan {
+
+/// The variables of one running reduction.
+struct Carried {
+  std::string op;
+  ScalarType type = ScalarType::kF32;
+  std::string c_type;
+  std::string start;   ///< leaves others as they are
+  std::string values;  ///< of a thread's elements, folded within the thread
+  std::string totals;  ///< of its vectors
+  std::string before;  ///< what comes before each vector
+  std::string carry;   ///< what comes before the tile
+  std::string sums;    ///< shared: of warps (along), of threads (across)
+  std::string all;     ///< of a lane: the warps up to it (along)
+
+  [[nodiscard]] std::string fold(const std::string& a, const std::string& b) const {
+    return combined(op, type, a, b);
+  }
+};
+
+class ScanPrinter : KernelPrinter<Schedule> {
+ public:
+  ScanPrinter(const Goal& goal, const Plan& plan, const Schedule& schedule, Helpers& helpers,
+              Code& code)
+      : KernelPrinter(goal, schedule, helpers, code), plan_(plan) {}
+
+  void print(const std::string& name, const std::string& what, Generated& generated);
+
+ private:
+  // print.cpp: constants, indices, loads and stores.
+  void collect_buffers();
+  Carried carried(const Running& one);
+  void print_constants();
+  void print_threads();
+  void print_carry();
+  void open_items();
+  [[nodiscard]] LaneBody body();
+  void print_values();
+  void print_stores();
+  void add_launch(const std::string& name, Generated& generated);
+
+  // folds.cpp: over vectors, threads, warps.
+  void print_within_threads();
+  void print_along();
+  void print_sums_of_warps();
+  void print_before_vectors();
+  void print_across();
+
+  // look_back.cpp: over blocks.
+  void print_functions_of_look_back(Generated& generated);
+  void print_ticket();
+  void print_look_back();
+
+  [[nodiscard]] std::int64_t tile() const {
+    return std::int64_t{schedule_.team.threads} * schedule_.items * schedule_.width;
+  }
+  [[nodiscard]] bool ragged() const { return plan_.length % tile() != 0; }
+  [[nodiscard]] bool vectors() const { return schedule_.width > 1; }
+  [[nodiscard]] bool warps() const { return !schedule_.team.across && schedule_.team.threads > 32; }
+  /// Tiles follow each other in a loop.
+  [[nodiscard]] bool loops() const { return tiles_ && !schedule_.single_pass; }
+  [[nodiscard]] std::string at_lane(const std::string& name) const {
+    return name + (vectors() ? "[i][v]" : "[i]");
+  }
+  /// The last of a vector, in the order of the scan.
+  [[nodiscard]] std::string last_of(const std::string& name) const {
+    return name + (!vectors() ? "[i]" : plan_.reverse ? "[i][0]" : "[i][kVec - 1]");
+  }
+  [[nodiscard]] static std::string in_parentheses(const Carried& one, const std::string& a,
+                                                  const std::string& b) {
+    return "(" + one.fold(a, b) + ")";
+  }
+
+  const Plan& plan_;
+  std::vector<Carried> carried_;
+  std::string state_;  ///< the buffer of look-backs
+  bool spare_ = false, tiles_ = false;
+};
+
+}  // namespace hone::schedules::scan
