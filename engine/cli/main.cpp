@@ -1,8 +1,12 @@
 #include <malloc.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string_view>
 #include <thread>
@@ -53,6 +57,16 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+
+/// glibc has this function since 2.36, and LLVM's archives call it. It is the only one so new: with
+/// one of our own the program also starts on glibc 2.35 (Ubuntu 22.04).
+extern "C" std::uint32_t arc4random() noexcept {
+  std::uint32_t bits = 0;
+  while (getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
+    if (errno != EINTR) std::abort();  // as glibc's own does
+  }
+  return bits;
+}
 
 int main(int argc, char** argv) {
   // A reader that goes away (`hone leaderboard | head`) or a child that dies is an error of a

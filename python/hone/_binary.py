@@ -3,9 +3,10 @@ import contextlib
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Sequence
 
 from hone._errors import HoneError, HoneNotFound
 
@@ -104,17 +105,32 @@ def run(command: str, *arguments: str, progress: bool = False) -> Dict[str, Any]
         return document
     if done.returncode == 1 and "verdict" in document:
         return document
-    raise HoneError(_one_line(document, done.stderr, command, done.returncode), done.returncode)
+    lines = (done.stderr or b"").decode(errors="replace").strip().splitlines()
+    for line in lines:
+        if lacking := _lacking(line):
+            raise HoneError(lacking, 3)
+    raise HoneError(_one_line(document, lines, command, done.returncode), done.returncode)
 
 
-def _one_line(document: Dict[str, Any], stderr: Optional[bytes], command: str, status: int) -> str:
+def _one_line(document: Dict[str, Any], lines: Sequence[str], command: str, status: int) -> str:
     error = document.get("error")
     if isinstance(error, dict) and error.get("message"):
         return str(error["message"])
-    lines = (stderr or b"").decode(errors="replace").strip().splitlines()
     if lines:
         return lines[-1].removeprefix("hone: ")
     return f"hone {command} ended with status {status} and said nothing"
+
+
+def _lacking(line: str) -> str:
+    """What the dynamic loader's refusal of the program means; "" where a line is none."""
+    found = re.search(r"(\S+): version `(GLIBC|GLIBCXX|CXXABI)_([0-9.]+)' not found", line)
+    if found is None:
+        return ""
+    library = "glibc" if found[2] == "GLIBC" else "libstdc++"
+    return (
+        f"the program hone needs a newer {library} than this system's: {found[1]} has no {found[2]}_{found[3]}. "
+        f"The wheel runs on glibc 2.35 and later (Ubuntu 22.04, Debian 12) with libstdc++ of GCC 12"
+    )
 
 
 def main() -> None:

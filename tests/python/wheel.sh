@@ -14,6 +14,8 @@ if ! python3 -m venv "$folder/venv" >"$folder/log" 2>&1; then
   exit 77
 fi
 wheel=$(echo "$folder"/dist/hone_cuda-*-py3-none-manylinux_2_*_x86_64.whl)
+# Ubuntu 22.04 has glibc 2.35: a wheel for a later one would not be installed there.
+[[ $wheel == *manylinux_2_35_x86_64.whl ]] || { echo "$(basename "$wheel") asks for another glibc than 2.35"; exit 1; }
 "$folder/venv/bin/pip" install -q --no-index "$wheel"
 cd "$folder"
 version=$(sed -n 's/^project(hone VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
