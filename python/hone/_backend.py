@@ -17,9 +17,10 @@ from hone._load import database_options
 from hone._math import Levels, exact_f32, levels_of
 from hone._optimize import DRAWS, operator_runner, part_report, search, tolerance_of
 from hone._report import PartReport, Report
-from hone._runtime import OPERATOR, GraphRunner, tensor_facts, why_not_plain
+from hone._runtime import OPERATOR, GraphRunner, tensor_facts
 from hone._timing import choose_parts, shares
 from hone._verify import error, levels_as_run, tensors_of
+from hone._watch import _hone_gradient, _hone_mode
 
 _OPTIONS = ("budget", "cache_only", "db", "device", "math")
 _reports: List[Report] = []
@@ -235,7 +236,8 @@ class _Checked:
         state = [tensor for _, tensor in _state(self._graph)]
         reason = (
             self._report.why_eager
-            or why_not_plain([*inputs, *state])
+            or _hone_mode()
+            or _hone_gradient([*inputs, *state])
             or self._runner.why_eager(self._graph, inputs)
         )
         if reason is None and self._state is None:

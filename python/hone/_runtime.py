@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 
 from hone._errors import HoneError
 from hone._graph import Border, Buffer, Imported, Part
-from hone._watch import _HoneMemory
+from hone._watch import _hone_gradient, _hone_mode, _HoneMemory
 
 Operator = Callable[..., Any]
 Owner = Union[torch.nn.Module, Dict[str, torch.Tensor], None]
@@ -83,12 +83,12 @@ class Kernel:
         copied = []
         for value, order, shape, written in self.inputs:
             tensor = values[value]
-            if order is None and tensor.shape == shape and tensor.is_contiguous():
+            if order is None and tensor.shape == shape and tensor.is_contiguous() and not tensor.is_neg():
                 given.append(tensor)
                 continue
             tensor = tensor.detach()
             laid_out = tensor if order is None else tensor.permute(order)
-            dense = laid_out.contiguous()
+            dense = laid_out.contiguous().resolve_neg()
             if written and dense is not laid_out:
                 copied.append((laid_out, dense))
             given.append(dense.view(shape))
@@ -419,15 +419,6 @@ def tensor_facts(value: Any) -> Any:
     return value
 
 
-def why_not_plain(tensors: Sequence[torch.Tensor]) -> Optional[str]:
-    """What of PyTorch's modes an operator of hone does not take part in, if it is on now."""
-    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
-        return "a gradient is needed, and hone's operators have no backward"
-    if torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu"):
-        return "autocast is on"
-    return None
-
-
 class Guard:
     """Says whether a call is like the one that was verified."""
 
@@ -491,6 +482,9 @@ class Guard:
 
     def why_eager(self, module: torch.nn.Module, leaves: Sequence[Any], spec: Any) -> Optional[str]:
         """None: the call may be replaced. Else why not, in a few words."""
+        mode = _hone_mode()
+        if mode is not None:
+            return mode
         if (spec is not self.spec and spec != self.spec) or len(leaves) != len(self._leaves):
             return "the arguments have another structure"
         for i, (value, facts) in enumerate(zip(leaves, self._leaves)):
@@ -503,7 +497,7 @@ class Guard:
             return str(known["why"])
         if self.constants_changed(module):
             return "a tensor that is no parameter was changed"
-        return why_not_plain([*watch.tensors, *(x for x in leaves if isinstance(x, torch.Tensor))])
+        return _hone_gradient([*watch.tensors, *(x for x in leaves if isinstance(x, torch.Tensor))])
 
     def _why_changed(self, module: torch.nn.Module) -> Optional[str]:
         """Why the module, whatever the arguments, is not as it was verified."""

@@ -1,11 +1,35 @@
-"""Notices that a module was changed. The text of this file, after the line of dashes, stands in each file
-that `hone.write` makes: it imports nothing of hone."""
+"""Notices that a module was changed, and which of PyTorch's modes are on. The text of this file, after the
+line of dashes, stands in each file that `hone.write` makes: it imports nothing of hone."""
 # ------------------------------------------------------------------------------------------------
 import operator
 import weakref
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
+from torch.autograd import forward_ad as _hone_forward_ad
+
+
+def _hone_mode() -> Optional[str]:
+    """What of PyTorch's modes is on that kernels take no part in: they read and write memory, and some
+    tensors only stand for others and have none. None: nothing is. Asked before anything else."""
+    if torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu"):
+        return "autocast is on"
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        return "torch.func transforms the call (vmap, grad, jvp or another)"
+    if _hone_forward_ad._current_level >= 0:
+        return "derivatives are computed in forward mode, and hone's operators have none"
+    if torch._C._len_torch_dispatch_stack() > 0:
+        return "a TorchDispatchMode is on, which would not see hone's operators"
+    if torch._C._get_tracing_state() is not None:
+        return "torch.jit.trace records the call, and would not see hone's operators"
+    return None
+
+
+def _hone_gradient(tensors: Sequence[torch.Tensor]) -> Optional[str]:
+    """Why kernels may not run on these arguments, parameters and buffers; None: they may."""
+    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+        return "a gradient is needed, and hone's operators have no backward"
+    return None
 
 
 def _hone_place(tensor: torch.Tensor) -> Any:

@@ -38,13 +38,14 @@ _HONE_MEMORY = _HoneMemory()
 
 
 def _hone_dense(tensor):
-    tensor = tensor.contiguous()
+    tensor = tensor.contiguous().resolve_neg()
     return tensor.clone() if tensor.data_ptr() % 16 else tensor
 
 
 def _hone_of(value):
     if isinstance(value, torch.Tensor):
-        return (tuple(value.shape), str(value.dtype), value.device.type, str(value.layout))
+        plain = type(value) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+        return (plain, tuple(value.shape), str(value.dtype), value.device.type, str(value.layout))
     return (type(value).__name__, repr(value))
 
 
@@ -301,7 +302,10 @@ def class_text(name: str, base: str, variants: Sequence[Variant]) -> str:
         f"    # What a call is like: its method, whether that writes into what is given, and the kernels for\n"
         f"    # each compute capability.\n"
         f"    _hone_calls = {{\n{calls}    }}\n\n"
+        f"    @torch.compiler.disable  # kernels are launched by address, which no graph holds\n"
         f"    def forward(self, *args, **kwargs):\n"
+        f"        if _hone_mode() is not None:\n"
+        f"            return super().forward(*args, **kwargs)\n"
         f"        if kwargs or not _hone_plain(args):\n"
         f"            ordered = {{n: kwargs[n] for n in {keywords!r} if n in kwargs}}\n"
         f"            ordered.update(kwargs)\n"
@@ -314,12 +318,7 @@ def class_text(name: str, base: str, variants: Sequence[Variant]) -> str:
         f"        gpus.update(d for d in watch.devices if d.type == 'cuda')\n"
         f"        device = next(iter(gpus), torch.device('cpu'))\n"
         f"        method, writes, plans = None, False, None\n"
-        f"        if not (\n"
-        f"            len(gpus) > 1\n"
-        f"            or torch.is_autocast_enabled('cuda')\n"
-        f"            or torch.is_autocast_enabled('cpu')\n"
-        f"            or (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))\n"
-        f"        ):\n"
+        f"        if len(gpus) <= 1 and _hone_gradient(tensors) is None:\n"
         f"            like = (spec, *map(_hone_like, leaves))\n"
         f"            if len(known) > 1000:\n"
         f"                known.clear()\n"

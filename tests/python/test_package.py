@@ -36,6 +36,9 @@ from hone._graph import DTYPES
 from hone import _backend, _binary, _optimize, _runtime, _timing, _verify
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils.flop_counter import FlopCounterMode
 
 
 class Program(unittest.TestCase):
@@ -45,6 +48,20 @@ class Program(unittest.TestCase):
         self.assertEqual(caught.exception.status, 2)
         self.assertIn("there is no such file", str(caught.exception))
         self.assertNotIn("\n", str(caught.exception))
+
+    def test_an_older_c_library_is_said_plainly(self):
+        path = os.path.join(FOLDER.name, "old")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n")
+            for version, needing in (("GLIBCXX_3.4.30", "old"), ("GLIBC_2.35", "libfmt.so.9")):
+                file.write(f"echo \"old: /lib/libX.so.6: version \\`{version}' not found (required by {needing})\" >&2\n")
+            file.write("exit 1\n")
+        os.chmod(path, 0o755)
+        with mock.patch.object(_binary, "binary", lambda: path), self.assertRaises(hone.HoneError) as caught:
+            _binary.run("version")
+        self.assertRegex(str(caught.exception), r"newer libstdc\+\+ .* has no GLIBCXX_3\.4\.30\. .* glibc 2\.35")
+        self.assertNotIn("\n", str(caught.exception))
+        self.assertEqual(caught.exception.status, 3, "it is no task that failed its checks")
 
     def test_says_how_to_get_the_program(self):
         with mock.patch.dict(os.environ, {"PATH": FOLDER.name, "HONE_BINARY": ""}):
@@ -250,6 +267,55 @@ class Optimize(unittest.TestCase):
             kwargs["scale"] = kwargs["scale"].double()
             module.eval()
             eager("type", x.double(), **kwargs)
+
+    def test_what_transforms_or_records_a_call_gets_pytorchs(self):
+        """Kernels have no batching rule and no derivatives, and are seen by no tracer."""
+        module = nn.Sequential(nn.Linear(8, 6), nn.GELU()).eval().requires_grad_(False)
+        x, along = torch.randn(4, 8), torch.randn(4, 8)
+        with self.on_a_gpu():
+            fast = self.optimized(module, (x,))
+        self.assertTrue(hone.report(fast).replaced, str(hone.report(fast)))
+        parameters = dict(module.named_parameters())
+        ways = {
+            "torch.func": [
+                lambda m: torch.func.vmap(m)(torch.stack([x, along])),
+                lambda m: torch.func.grad(lambda v: m(v).sum())(x),
+                lambda m: torch.func.jvp(m, (x,), (along,)),
+                lambda m: torch.func.vjp(m, x)[1](torch.ones(4, 6)),
+                lambda m: torch.func.functionalize(m)(x),
+                lambda m: torch.func.grad(lambda p: torch.func.functional_call(m, p, (x,)).sum())(parameters),
+                lambda m: torch.func.vmap(lambda p: torch.func.functional_call(m, p, (x,)))(
+                    {name: torch.stack([p, 2 * p]) for name, p in parameters.items()}
+                ),
+            ],
+            "forward mode": [lambda m: self.forward_mode(m, x, along)],
+            "TorchDispatchMode": [
+                lambda m: make_fx(m)(x)(along),
+                lambda m: torch.export.export(m, (x,), strict=False).module()(along),
+                lambda m: self.counted(m, x),
+            ],
+            "jit.trace": [lambda m: torch.jit.trace(m, (x,), check_trace=False)(along)],
+        }
+        for reason, calls in ways.items():
+            for way in calls:
+                hone.report(fast).last_eager_reason = None
+                torch.testing.assert_close(way(fast), way(module))
+                self.assertIn(reason, hone.report(fast).last_eager_reason)
+        calls = self.calls
+        fast(x)
+        self.assertEqual(self.calls, calls + 1)
+
+    @staticmethod
+    def forward_mode(module, x, along):
+        with forward_ad.dual_level():
+            found = forward_ad.unpack_dual(module(forward_ad.make_dual(x, along)))
+            return found.primal, found.tangent
+
+    @staticmethod
+    def counted(module, x):
+        with FlopCounterMode(display=False) as counter:
+            module(x)
+        return counter.get_total_flops()
 
     def test_train_mode(self):
         module, args, kwargs = small(train=True)

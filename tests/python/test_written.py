@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import json
 import math
+import operator
 import os
 import pathlib
 import re
@@ -33,6 +34,7 @@ import hone
 import torch
 from hone import _graph, _optimize, _runtime, _source, _timing
 from torch import nn
+from torch.autograd import forward_ad
 
 
 class Case(unittest.TestCase):
@@ -187,6 +189,56 @@ class Written(Case):
         self.module.train()
         with self.assertRaisesRegex(hone.HoneError, "was changed since"):
             self.written(fast)
+
+    def test_compiled_a_file_still_runs_the_kernels(self):
+        fast, made = self.replaced(self.module.eval(), (self.x,))
+        file = self.loaded(self.written(fast), made)
+        optimized = file.Optimized(8).eval()
+        optimized.load_state_dict(self.module.state_dict())
+
+        def around(x):
+            return optimized(x + 1)[0] * 2
+
+        traced = []  # what TorchDynamo saw: operations around the file's, none inside of it
+
+        def backend(graph, inputs):
+            traced.extend(n.target for n in graph.graph.nodes if n.op.startswith("call"))
+            return graph.forward
+
+        for function, wanted, outside in (
+            (optimized, self.module, []),
+            (around, lambda x: self.module(x + 1)[0] * 2, [operator.add, operator.mul]),
+        ):
+            traced.clear()
+            compiled = torch.compile(function, backend=backend)
+            as_imported = mock.patch.dict(sys.modules, {file.__name__: file})
+            with torch.no_grad(), as_imported, mock.patch.object(self.two, "forward", None):
+                found = compiled(self.x), compiled(self.x)
+            with torch.no_grad():
+                torch.testing.assert_close(found, (wanted(self.x), wanted(self.x)))
+            self.assertEqual([t for t in traced if t is not operator.getitem], outside)
+
+    def test_transformed_calls_are_the_classs_own(self):
+        """vmap and grad give tensors without memory of their own; forward mode would lose its tangent."""
+        fast, made = self.replaced(self.module.eval(), (self.x,))
+        file = self.loaded(self.written(fast), made)
+        optimized = file.Optimized(8).eval()
+        optimized.load_state_dict(self.module.state_dict())
+        along = torch.randn(4, 8)
+
+        def forward_mode(module):
+            with forward_ad.dual_level(), torch.no_grad():
+                results = module(forward_ad.make_dual(self.x, along))
+                return [forward_ad.unpack_dual(result).tangent for result in results]
+
+        for way in (
+            lambda m: torch.func.vmap(m)(torch.stack([self.x, along])),
+            lambda m: torch.func.grad(lambda x: m(x)[0].sum())(self.x),
+            lambda m: torch.func.jvp(m, (self.x,), (along,)),
+            forward_mode,
+            lambda m: torch.jit.trace(m, (self.x,), check_trace=False)(along),
+        ):
+            torch.testing.assert_close(way(optimized), way(self.module))
 
     def test_what_pytorch_reads_lies_in_memory_as_it_noted(self):
         x = torch.randn(3, 4)
