@@ -79,11 +79,11 @@ class Report:
             lines[0] += f": {self.why_eager}"
         for part in self.parts:
             if part.candidate is None:
-                lines.append(f"  {part.nodes} operations: PyTorch: {part.why_eager}")
+                lines.append(f"  {_operations(part.nodes)}: PyTorch: {part.why_eager}")
                 continue
             kept = f" (not used: {part.why_eager})" if part.why_eager else ""
             lines.append(
-                f"  {part.nodes} operations: {part.candidate}{kept}, {part.reference_ms:.4g} ms -> "
+                f"  {_operations(part.nodes)}: {part.candidate}{kept}, {part.reference_ms:.4g} ms -> "
                 f"{part.best_ms:.4g} ms{word}, {part.speedup:.2f}x of naive kernels, "
                 f"{100 * (part.roof_fraction or 0):.1f} % of the roof, bound by {part.bound}, "
                 f"max error {part.max_error:.1e}, math {part.math}"
@@ -97,7 +97,7 @@ class Report:
             for why in dict.fromkeys(reason for _, reason in self.left_out):
                 nodes = [node for node, reason in self.left_out if reason == why]
                 named = ", ".join(nodes[:3]) + (", ..." if len(nodes) > 3 else "")
-                lines.append(f"  {len(nodes)} operations ({named}): PyTorch: {why}")
+                lines.append(f"  {_operations(len(nodes))} ({named}): PyTorch: {why}")
         if self.import_error is not None:
             lines.append(
                 f"  import verified: max error {self.import_error:.1e}, PyTorch's own "
@@ -106,6 +106,10 @@ class Report:
         if self.before_ms is not None and self.after_ms is not None:
             lines.append(f"  a call: {self.before_ms:.4g} ms -> {self.after_ms:.4g} ms")
         return "\n".join(lines)
+
+
+def _operations(count: int) -> str:
+    return f"{count} operation{'' if count == 1 else 's'}"
 
 
 def report(module: Any) -> Report:

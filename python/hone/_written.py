@@ -44,7 +44,7 @@ def _hone_dense(tensor):
 
 def _hone_of(value):
     if isinstance(value, torch.Tensor):
-        plain = type(value) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+        plain = type(value) in (torch.Tensor, torch.nn.Parameter)
         return (plain, tuple(value.shape), str(value.dtype), value.device.type, str(value.layout))
     return (type(value).__name__, repr(value))
 

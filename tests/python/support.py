@@ -83,7 +83,7 @@ def operator_of(imported, part, buffers=None):
     def operator(*tensors):
         given = iter(tensors)
         held = {b.name: next(given) for b in buffers if b.role != "out"}
-        assert all(t.is_contiguous() for t in held.values())
+        assert all(t.is_contiguous() and not t.is_neg() for t in held.values())
         assert all(t.shape == b.shape for b, t in zip((b for b in buffers if b.role != "out"), tensors))
         values = {}
         for border in part.inputs:
