@@ -196,16 +196,22 @@ Result<Archive> Archive::open(const std::filesystem::path& path) {
   Archive archive;
   archive.path_ = path;
   Bytes directory{*text};
+  // A zip file of another kind, such as TorchScript, is not blamed for how it stores its members.
+  std::string first_wrong;
+  bool has_model = false;
   for (std::uint64_t i = 0; i < place->members; ++i) {
     const Entry entry = read_entry(directory);
     if (!directory.good) return wrong("its list of members is damaged");
     if (entry.name.ends_with('/')) continue;
     Member member;
-    if (const std::string what = locate(file, entry, member); !what.empty()) {
-      return wrong(fmt::format("member '{}' {}", entry.name, what));
+    has_model |= entry.name.ends_with("models/model.json");
+    const std::string what = locate(file, entry, member);
+    if (!what.empty() && first_wrong.empty()) {
+      first_wrong = fmt::format("member '{}' {}", entry.name, what);
     }
-    archive.members_.emplace(entry.name, member);
+    archive.members_.emplace(entry.name, what.empty() ? member : Member{});
   }
+  if (has_model && !first_wrong.empty()) return wrong(first_wrong);
   const std::string top = top_folder(archive.members_);
   std::map<std::string, Member, std::less<>> below;
   for (auto& [name, member] : archive.members_) below.emplace(name.substr(top.size()), member);

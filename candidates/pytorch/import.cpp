@@ -254,8 +254,9 @@ class Import {
       return in_place(call, node, *functional);
     }
     refuse(
-        "hone does not have this operation; candidates/pytorch/operations has one file for each "
-        "family of them");
+        "hone does not have this operation; it needs a rule in candidates/pytorch/operations, "
+        "which "
+        "scripts/new_operation.sh begins");
   }
 
   /// Whatever is wrong is told with the node.

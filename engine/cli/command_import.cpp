@@ -1,6 +1,9 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 
 #include "candidates/pytorch/import.h"
 #include "candidates/pytorch/parts.h"
@@ -46,6 +49,28 @@ nlohmann::json values_json(const std::vector<pytorch::PartValue>& values) {
   return list;
 }
 
+/// What stays PyTorch's: of each reason how many nodes, and the first of them.
+void tell_left_out(const std::vector<pytorch::LeftOut>& left_out) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string_view> reasons;
+  for (const pytorch::LeftOut& node : left_out) {
+    if (std::ranges::find(reasons, node.why) == reasons.end()) reasons.push_back(node.why);
+  }
+  for (const std::string_view why : reasons) {
+    std::string named;
+    std::size_t count = 0;
+    for (const pytorch::LeftOut& node : left_out) {
+      if (node.why != why) continue;
+      if (count < kNamed) {
+        named += fmt::format("{}{} ({})", count > 0 ? ", " : "", node.node, node.target);
+      }
+      ++count;
+    }
+    fmt::print(stderr, "  {} node{} by PyTorch: {}{}: {}\n", count, count == 1 ? "" : "s", named,
+               count > kNamed ? ", ..." : "", why);
+  }
+}
+
 /// The module in parts: a task file for each that differs, and how they fit together.
 int write_parts(const Options& options) {
   namespace fs = std::filesystem;
@@ -55,7 +80,7 @@ int write_parts(const Options& options) {
   const auto cut = pytorch::cut_pt2(options.file, cutting);
   if (!cut) return common.fail(cut.error());
   std::error_code code;
-  fs::create_directories(options.parts, code);
+  if (!cut->parts.empty()) fs::create_directories(options.parts, code);
   if (code) {
     return common.fail({ErrorCode::kIo, fmt::format("{}: {}", options.parts, code.message())});
   }
@@ -97,8 +122,13 @@ int write_parts(const Options& options) {
   for (const pytorch::LeftOut& node : cut->left_out) {
     left_out.push_back({{"node", node.node}, {"target", node.target}, {"why", node.why}});
   }
-  fmt::print(stderr, "wrote {}: {} parts, {} of them different; {} nodes stay PyTorch's\n",
-             options.parts, cut->parts.size(), tasks, cut->left_out.size());
+  if (cut->parts.empty()) {
+    fmt::print(stderr, "wrote nothing: no part of {} is worth a task\n", options.file);
+  } else {
+    fmt::print(stderr, "wrote {}: {} part{}, {} different\n", options.parts, cut->parts.size(),
+               cut->parts.size() == 1 ? "" : "s", tasks);
+  }
+  tell_left_out(cut->left_out);
   const nlohmann::json document = {{"folder", options.parts},
                                    {"parts", parts},
                                    {"steps", steps},
@@ -108,9 +138,13 @@ int write_parts(const Options& options) {
 }
 
 /// The imported program's answers beside PyTorch's.
-int verify(const Options& options, Task task, const pytorch::Imported& imported,
-           nlohmann::json document) {
-  const Common& common = options.common;
+struct Compared {
+  Evaluation evaluation;
+  std::string device;
+};
+
+Result<Compared> compare(const Options& options, const Task& task,
+                         const pytorch::Imported& imported) {
   // The device's children may read what buffers are filled from.
   const RecordedBuffers buffers = {imported.arguments, imported.results, imported.draws,
                                    imported.parameters};
@@ -118,21 +152,28 @@ int verify(const Options& options, Task task, const pytorch::Imported& imported,
   DeviceOptions patient = options.device;
   patient.check_timeout_s = kPatience;
   auto device = open_device(patient, task, MissingLayers::kUntold, files);
-  if (!device) return common.fail(device.error());
-  const auto result = compare_with_recorded(task, options.recorded, buffers, *device->evaluator,
-                                            device->spec.modelled());
-  if (!result) return common.fail(result.error());
-  const bool ok = result->verdict == Verdict::kOk;
+  if (!device) return std::unexpected(device.error());
+  auto result = compare_with_recorded(task, options.recorded, buffers, *device->evaluator,
+                                      device->spec.modelled());
+  if (!result) return std::unexpected(result.error());
+  return Compared{*std::move(result), device->spec.text()};
+}
+
+/// Says how they differ. Exit status.
+int tell(const Options& options, const Compared& compared, nlohmann::json document) {
+  const Common& common = options.common;
+  const Evaluation& result = compared.evaluation;
+  const bool ok = result.verdict == Verdict::kOk;
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
   if (ok) {
-    fmt::print(out, "agrees with {} on {}: max error {:.1e}\n", options.recorded,
-               device->spec.text(), result->max_rel_error);
+    fmt::print(out, "agrees with {} on {}: max error {:.1e}\n", options.recorded, compared.device,
+               result.max_rel_error);
   } else {
-    fmt::print(out, "{}: {}\n", to_string(result->verdict), result->detail);
+    fmt::print(out, "{}: {}\n", to_string(result.verdict), result.detail);
   }
-  document["verdict"] = to_string(result->verdict);
-  document["detail"] = result->detail;
-  document["max_rel_error"] = result->max_rel_error;
+  document["verdict"] = to_string(result.verdict);
+  document["detail"] = result.detail;
+  document["max_rel_error"] = result.max_rel_error;
   if (!common.write_json(document)) return kEnvironmentLacks;
   return ok ? kDone : kCheckFailed;
 }
@@ -156,6 +197,12 @@ int run(const Options& options) {
   const auto task =
       parse_task(imported->text, output == "-" ? fs::path("task.cu") : fs::path(output));
   if (!task) return common.fail(task.error());
+  std::optional<Compared> compared;
+  if (!options.recorded.empty()) {
+    auto answers = compare(options, *task, *imported);
+    if (!answers) return common.fail(answers.error());
+    compared = *std::move(answers);
+  }
   if (!(output == "-" && common.json_on_stdout())) {
     auto written = write_text(output, imported->text);
     if (!written) return common.fail(written.error());
@@ -174,7 +221,7 @@ int run(const Options& options) {
                                    {"results", imported->results},
                                    {"draws", imported->draws},
                                    {"parameters", parameters}};
-  if (!options.recorded.empty()) return verify(options, *task, *imported, document);
+  if (compared) return tell(options, *compared, document);
   return common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 

@@ -327,6 +327,22 @@ hone_contents formula_of(const ConcreteBuffer& buffer, std::uint64_t seed) {
   return formula;
 }
 
+namespace {
+
+/// Why a file cannot be opened. `error`: an errno.
+std::string why_not_open(int error) {
+  std::string why = std::strerror(error);
+  constexpr uid_t kNobody = 65534;  // sandbox/README.md
+  if (error == EACCES && geteuid() == kNobody) {
+    why +=
+        "; the sandbox's processes are 'nobody' where root runs hone: let others read it (chmod "
+        "o+r)";
+  }
+  return why;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,
                                                    std::uint64_t seed) {
   if (buffer.fill.kind != Fill::Kind::kFile) return std::make_shared<GeneratedSource>(buffer, seed);
@@ -338,7 +354,7 @@ Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,
   }
   const auto where = fmt::format("buffer '{}': fill file '{}'", buffer.name, buffer.fill.path);
   const int fd = ::open(buffer.fill.path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return invalid(fmt::format("{}: {}", where, std::strerror(errno)));
+  if (fd < 0) return invalid(fmt::format("{}: {}", where, why_not_open(errno)));
   struct stat info{};
   const auto from = static_cast<std::uint64_t>(buffer.fill.offset);
   const auto bytes = static_cast<std::uint64_t>(buffer.bytes());

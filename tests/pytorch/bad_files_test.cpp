@@ -117,6 +117,9 @@ TEST_F(BadFiles, AnotherSchema) {
 
 TEST_F(BadFiles, NoModel) {
   expect(zip_of({{"m/other.txt", "x"}}), "holds no models/model.json");
+  // TorchScript compresses its code.
+  expect(zip_of({{"m/code/__torch__.py", "x", 8}, {"m/data.pkl", "x"}}),
+         "holds no models/model.json");
   expect(zip_of({{"m/data/aotinductor/model/x.so", "x"}}), "AOTInductor");
   expect(zip_of({{"m/models/model.json", "{"}}), "is no JSON");
   expect(zip_of({{"m/models/model.json", "[]"}}), "schema_version");
@@ -160,7 +163,8 @@ TEST_F(BadFiles, UnknownOperation) {
   Good file("products");
   file.edit_graph([](Json& graph) { graph["nodes"][0]["target"] = "torch.ops.aten.none.default"; });
   expect(file, "(aten.none.default");
-  expect(file, "hone does not have this operation");
+  expect(file,
+         "hone does not have this operation; it needs a rule in candidates/pytorch/operations");
 }
 
 TEST_F(BadFiles, OverlappingStrides) {
