@@ -93,9 +93,13 @@ struct CheckCase {
   bool hidden = false;
   bool in_part =
       false;  ///< too large to emulate in full: compared at some places, on a GPU in full
-  /// Of an admission: what buffers hold after the reference, found in another way (its lift).
-  /// Compared with the emulated reference; decides nothing. Stays in this process and its runners.
-  std::map<std::string, std::string> expected = {};
+  /// Of an admission: gives what buffers hold after the reference, found in another way (its lift);
+  /// empty where that is not known. Compared with the emulated reference; decides nothing. It is
+  /// called once, from another thread, and may block: the admission does the rest meanwhile. Null:
+  /// there is nothing to compare with. Stays in this process and its runners.
+  using Buffers = std::map<std::string, std::string>;  ///< bytes by name
+  using Expected = std::function<Buffers()>;
+  Expected expected = nullptr;
 };
 
 enum class Stage {
@@ -165,8 +169,8 @@ class Evaluator {
 
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
 
-  /// Task admission: compiles the reference, runs it twice at each check size and once at the timed
-  /// size, and reports kTaskFailed with the place and the reason (compile error with its log,
+  /// Task admission: compiles the reference, runs it several times at each check size and at the
+  /// timed size, and reports kTaskFailed with the place and the reason (compile error with its log,
   /// fault, hang, writes nothing, different answers), or kInvalidInput (too large for memory).
   /// `evaluation.measurement.time_us` is the reference's own time.
   [[nodiscard]] virtual Result<Evaluation> admit(const EvaluationRequest& reference) = 0;

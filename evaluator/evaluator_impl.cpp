@@ -16,6 +16,7 @@
 #include "evaluator/compile/locate.h"
 #include "evaluator/compile/nvrtc.h"
 #include "evaluator/device/emulator/profile_file.h"
+#include "evaluator/divided_admission.h"
 #include "evaluator/final_runners.h"
 #include "evaluator/pool/gpu_set.h"
 #include "evaluator/pool/placement.h"
@@ -454,14 +455,27 @@ Result<void> EvaluatorImpl::add_made_up(protocol::EmulateRequest& emulated,
   return {};
 }
 
+Result<protocol::MeasureReply> EvaluatorImpl::admit_on_gpu(const protocol::EmulateRequest& emulated,
+                                                           const Case& timed,
+                                                           const EvaluationRequest& request) {
+  protocol::MeasureRequest measure;
+  for (const Case& one : emulated.checks)
+    if (!one.made_up) measure.checks.push_back(machine_code_only(one));
+  measure.timed = machine_code_only(timed);
+  measure.tolerance = request.tolerance;
+  measure.bits = emulated.bits;
+  measure.seed = request.seed;
+  measure.timeout_s = options_.device_timeout_s;
+  return gpu_->admit(measure, 60 + 4 * options_.device_timeout_s);
+}
+
 Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   const auto begin = Clock::now();
   trace("admission begins");
   if (auto ok = check_memory(request.timed.reference); !ok) return std::unexpected(ok.error());
   // Who gives up waiting for the admission learns how far it came.
-  auto phase = Clock::now();
-  const auto at = [&](const char* what, Error error) {
-    const double seconds = std::chrono::duration<double>(Clock::now() - phase).count();
+  const auto at = [](const char* what, Clock::time_point since, Error error) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - since).count();
     if (error.code == ErrorCode::kInfrastructure)
       error.message += fmt::format(" after {:.1f} s of {}", seconds, what);
     return std::unexpected(std::move(error));
@@ -469,73 +483,82 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   // A search waits for it.
   constexpr pool::Turn kAtOnce = 0;
   const auto timed = prepare_reference(request.timed.reference, {.turn = kAtOnce});
-  if (!timed) return at("compiling the reference", timed.error());
+  if (!timed) return at("compiling the reference", begin, timed.error());
   protocol::EmulateRequest emulated;
   emulated.arch = info_.arch;
   emulated.profile = profile_text_;
   emulated.tolerance = request.tolerance;
   emulated.threads = check_threads();
   if (request.math == MathLevel::kExact) emulated.bits = protocol::SameBits::kRequired;
+  std::vector<CheckCase::Expected> expected;
   for (const auto& check : request.checks) {
     if (check.hidden) continue;  // nobody is blamed for sizes that the task does not list
     auto reference = prepare_reference(check.reference, {.turn = kAtOnce});
-    if (!reference) return at("compiling the reference", reference.error());
+    if (!reference) return at("compiling the reference", begin, reference.error());
     auto precise =
         prepare_precise(check.reference, {.code_for = CodeFor::kEmulator, .turn = kAtOnce});
-    if (!precise) return at("compiling the reference", precise.error());
+    if (!precise) return at("compiling the reference", begin, precise.error());
     emulated.checks.push_back(
         {.reference = std::move(*reference), .precise = std::move(*precise), .seed = check.seed});
-    emulated.checks.back().expected = check.expected;
+    expected.push_back(check.expected);
   }
   if (auto added = add_made_up(emulated, request); !added) return std::unexpected(added.error());
   const Case timed_case{.reference = *timed, .seed = request.timed.seed};
-  auto checks = emulated.checks;
-  std::erase_if(checks, [](const Case& one) { return one.made_up; });
-  for (Case& one : checks) one.expected.clear();
 
   Evaluation evaluation;
   evaluation.resources = resources_of(*timed);
   std::set<std::string> read_whole;
   std::vector<std::string> said;
-  phase = Clock::now();
   trace("admission: compiled");
+  // What the timed size takes begins once every check size is ok in grid order, and goes on beside
+  // what else is asked there: that decides first.
+  std::future<Result<protocol::MeasureReply>> measured;
+  std::future<Result<EmulateReply>> modelled;
+  const auto begin_timed_size = [&] {
+    if (gpu_)
+      measured = std::async(std::launch::async,
+                            [&] { return admit_on_gpu(emulated, timed_case, request); });
+    else
+      modelled =
+          std::async(std::launch::async, [&] { return modelled_reference(timed_case, request); });
+  };
+  const auto emulation_begin = Clock::now();
   if (!emulated.checks.empty()) {
-    const auto reply = emulate(emulated, nullptr, 0, kAtOnce);
-    if (!reply) return at("emulating the reference at the check sizes", reply.error());
+    DividedAdmission divided(*this, emulated, expected);
+    auto reply = divided.run_sizes();
+    if (reply && reply->verdict == Verdict::kOk) {
+      begin_timed_size();
+      reply = divided.run_rest();
+    }
+    if (!reply)
+      return at("emulating the reference at the check sizes", emulation_begin, reply.error());
     const bool uncovered = gpu_ && beyond_the_emulator(*reply);
-    if (!uncovered) read_whole = reply->read_whole;
-    evaluation.reference_error = reply->reference_error;
-    evaluation.expected_checked = reply->expected_checked;
-    evaluation.expected_differs = reply->expected_differs;
-    if (!uncovered) said = reply->said;
     if (reply->verdict != Verdict::kOk && !uncovered)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
+    read_whole = std::move(reply->read_whole);
+    said = std::move(reply->said);
+    evaluation.reference_error = reply->reference_error;
+    evaluation.expected_checked = reply->expected_checked;
+    evaluation.expected_differs = std::move(reply->expected_differs);
   }
+  trace("admission: emulated");
+  if (!measured.valid() && !modelled.valid()) begin_timed_size();
   if (!gpu_) {
-    phase = Clock::now();
-    const auto modelled = modelled_reference(timed_case, request);
-    if (!modelled)
-      return at("modelling a block of the reference at the timed sizes", modelled.error());
-    keep_common(read_whole, modelled->read_whole);
-    set_floor(request, timed->key, read_whole, modelled->time_us);
-    set_modelled(evaluation, *modelled, *modelled, request, timed->key);
-  }
-  if (gpu_) {
-    trace("admission: emulated");
-    protocol::MeasureRequest measure;
-    for (const Case& one : checks) measure.checks.push_back(machine_code_only(one));
-    measure.timed = machine_code_only(timed_case);
-    measure.tolerance = request.tolerance;
-    measure.bits = emulated.bits;
-    measure.seed = request.seed;
-    measure.timeout_s = options_.device_timeout_s;
+    const auto begin_wait = Clock::now();
+    const auto reply = modelled.get();
+    if (!reply)
+      return at("modelling a block of the reference at the timed sizes", begin_wait, reply.error());
+    keep_common(read_whole, reply->read_whole);
+    set_floor(request, timed->key, read_whole, reply->time_us);
+    set_modelled(evaluation, *reply, *reply, request, timed->key);
+  } else {
     std::shared_future<std::set<std::string>> reads;  // while the GPU works
     if (!read_whole.empty())
       reads = std::async(std::launch::async,
                          [this, timed_case, key = slow_runs_key(timed->key, request)] {
                            return sampled_reads(timed_case, key);
                          });
-    const auto reply = gpu_->admit(measure, 60 + 4 * options_.device_timeout_s);
+    const auto reply = measured.get();
     if (!reply) return std::unexpected(reply.error());
     if (reply->verdict != Verdict::kOk)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));

@@ -91,6 +91,8 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<protocol::EmulateReply> emulate_divided(
       const protocol::EmulateRequest& request, FinalRunners& own);
   [[nodiscard]] int final_check_processes() const;
+  /// Likewise, of an admission: among all emulator runners.
+  class DividedAdmission;
   [[nodiscard]] Result<protocol::Runnable> prepare_reference(const ConcreteProgram& program,
                                                              Effort effort = {});
   /// The reference in double, for a check; empty where there is none.
@@ -104,6 +106,10 @@ class EvaluatorImpl final : public Evaluator {
   /// Of an admission: the reference at the smallest check size, on every other set of inputs.
   [[nodiscard]] Result<void> add_made_up(protocol::EmulateRequest& emulated,
                                          const EvaluationRequest& request);
+  /// Likewise: the reference at the check sizes and the timed one on every GPU.
+  [[nodiscard]] Result<protocol::MeasureReply> admit_on_gpu(
+      const protocol::EmulateRequest& emulated, const protocol::Case& timed,
+      const EvaluationRequest& request);
   class Gates;
   [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request, bool quick);
   /// The reference's modelled time. That of a final stage is sampled as its finalists are; `own`:

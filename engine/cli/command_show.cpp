@@ -257,15 +257,17 @@ void check_lift(const Options& options, const Task& task, LiftReport& report) {
     return;
   }
   request->timed = request->checks.front();  // nobody asks for a time
-  report.check =
-      expect_lifted(*device->rewriting, (*builder)->space().context(), task.reference, *request);
+  constexpr double kForever_s = 1e6;
+  LiftChecking checking(*device->rewriting, (*builder)->space().context(), task.reference, *request,
+                        kForever_s);
+  report.check = checking.wait();
   if (report.check->sizes == 0) return;
   const auto admitted = device->evaluator->admit(*request);
   if (!admitted) {
     report.check.reset();
     return given_up(admitted.error());
   }
-  report.check = judged(*report.check, *admitted);
+  report.check = checking.judged(*admitted);
 }
 
 /// Of a task's file, or of a candidate: what its program computes.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "evaluator/check/compare.h"
 #include "evaluator/fill/formula_cpu.h"
@@ -64,13 +65,20 @@ std::string would_pass(const std::string& buffer, const std::string& fake) {
       buffer, fake);
 }
 
-void Fakes::tried(const std::string& buffer, const std::string& fake, bool passed, bool exact) {
-  const auto key = std::pair(buffer, fake);
-  auto known = std::ranges::find(records_, key, &decltype(records_)::value_type::first);
-  if (known == records_.end()) known = records_.insert(known, {key, {}});
-  Record& record = known->second;
-  record.passed = record.passed && passed;
-  record.exact = record.exact && exact;
+void Fakes::note(TriedFake fake) {
+  const auto known = std::ranges::find_if(tried_, [&](const TriedFake& one) {
+    return one.buffer == fake.buffer && one.fake == fake.fake;
+  });
+  if (known == tried_.end()) {
+    tried_.push_back(std::move(fake));
+    return;
+  }
+  known->passed = known->passed && fake.passed;
+  known->exact = known->exact && fake.exact;
+}
+
+void Fakes::add(const std::vector<TriedFake>& tried) {
+  for (const TriedFake& fake : tried) note(fake);
 }
 
 void Fakes::see(
@@ -80,7 +88,10 @@ void Fakes::see(
   const std::size_t size = size_of(type), n = want.size() / size;
   const auto attempt = [&](const std::string& fake, const std::vector<std::uint8_t>& got) {
     const auto comparison = compare(want, got, type, tolerance_);
-    tried(output.name, fake, comparison && comparison->ok(), std::ranges::equal(got, want));
+    note({.buffer = output.name,
+          .fake = fake,
+          .passed = comparison && comparison->ok(),
+          .exact = std::ranges::equal(got, want)});
   };
   attempt("zeros", std::vector<std::uint8_t>(want.size(), 0));
   if (const Spread spread = spread_of(want, type); spread.count >= kFewestForStatistics) {
@@ -99,10 +110,9 @@ void Fakes::see(
 }
 
 std::string Fakes::survivor() const {
-  for (const auto& [key, record] : records_) {
-    const auto& [buffer, fake] = key;
-    if (!record.passed || (record.exact && fake.starts_with("a copy"))) continue;
-    return would_pass(buffer, fake);
+  for (const TriedFake& one : tried_) {
+    if (!one.passed || (one.exact && one.fake.starts_with("a copy"))) continue;
+    return would_pass(one.buffer, one.fake);
   }
   return "";
 }

@@ -25,6 +25,13 @@ inline constexpr std::size_t kFewestForStatistics = 8;
 /// "instead of 'out', zeros would pass: ..."
 [[nodiscard]] std::string would_pass(const std::string& buffer, const std::string& fake);
 
+/// One that was tried in an output's place.
+struct TriedFake {
+  std::string buffer, fake;
+  bool passed = true;  ///< everywhere
+  bool exact = true;   ///< to the bit, everywhere
+};
+
 class Fakes {
  public:
   explicit Fakes(const Tolerance& tolerance) : tolerance_(tolerance) {}
@@ -33,20 +40,20 @@ class Fakes {
   void see(const ConcreteBuffer& output, std::span<const std::uint8_t> want,
            const std::vector<std::pair<const ConcreteBuffer*, std::vector<std::uint8_t>>>& inputs);
 
+  /// What was seen elsewhere, too.
+  void add(const std::vector<TriedFake>& tried);
+  /// In the order of trying.
+  [[nodiscard]] const std::vector<TriedFake>& tried() const { return tried_; }
+
   /// What is wrong with the task: a fake that was right wherever it was tried; empty: none. A copy
   /// of an input that is the very answer at every size is no fake.
   [[nodiscard]] std::string survivor() const;
 
  private:
-  void tried(const std::string& buffer, const std::string& fake, bool passed, bool exact);
+  void note(TriedFake fake);
 
-  struct Record {
-    bool passed = true;  ///< everywhere
-    bool exact = true;   ///< to the bit, everywhere
-  };
   Tolerance tolerance_;
-  std::vector<std::pair<std::pair<std::string, std::string>, Record>>
-      records_;  ///< by output and fake, in the order of trying
+  std::vector<TriedFake> tried_;
 };
 
 }  // namespace hone::check

@@ -293,14 +293,16 @@ Json to_message(const Part& p) {
           {"often", p.often},
           {"timed_follows", p.timed_follows},
           {"wrote_variables", p.wrote_variables},
-          {"unusable", p.unusable}};
+          {"unusable", p.unusable},
+          {"input", p.input},
+          {"inputs", p.inputs}};
 }
 
 Result<Part> part_from(const Json& m) {
   Part p;
   std::int64_t does = 0;
   HONE_TAKE(does, get_int(m, "does"));
-  if (does < 0 || does > static_cast<std::int64_t>(Part::Does::kRest)) return malformed("does");
+  if (does < 0 || does > static_cast<std::int64_t>(Part::Does::kExpect)) return malformed("does");
   p.does = static_cast<Part::Does>(does);
   HONE_TAKE(p.own_work, get_count(m, "own_work"));
   HONE_TAKE(p.schedules, get_small(m, "schedules"));
@@ -308,6 +310,8 @@ Result<Part> part_from(const Json& m) {
   HONE_TAKE(p.timed_follows, get_bool(m, "timed_follows"));
   HONE_TAKE(p.wrote_variables, get_bool(m, "wrote_variables"));
   HONE_TAKE(p.unusable, get_indices(m, "unusable", kMostChecks));
+  HONE_TAKE(p.input, get_string(m, "input", 1024));
+  HONE_TAKE(p.inputs, get_small(m, "inputs"));
   return p;
 }
 
@@ -432,7 +436,31 @@ Result<std::vector<std::string>> lines_from(const Json& m, const char* key) {
   return out;
 }
 
+namespace {
+
+/// Of an output: zeros, its mean, noise, and a copy of each input.
+constexpr std::size_t kMostFakes = 1U << 16;
+
+Json to_message(const check::TriedFake& f) {
+  return {{"buffer", f.buffer}, {"fake", f.fake}, {"passed", f.passed}, {"exact", f.exact}};
+}
+
+Result<check::TriedFake> tried_fake_from(const Json& m) {
+  check::TriedFake f;
+  HONE_TAKE(f.buffer, get_string(m, "buffer", 1024));
+  HONE_TAKE(f.fake, get_string(m, "fake", 2048));
+  f.buffer = clean_text(f.buffer, 1024);
+  f.fake = clean_text(f.fake, 2048);
+  HONE_TAKE(f.passed, get_bool(m, "passed"));
+  HONE_TAKE(f.exact, get_bool(m, "exact"));
+  return f;
+}
+
+}  // namespace
+
 Json to_message(const EmulateReply& r) {
+  Json fakes = Json::array();
+  for (const check::TriedFake& fake : r.fakes) fakes.push_back(to_message(fake));
   return {{"verdict", to_string(r.verdict)},
           {"reference_failed", r.reference_failed},
           {"detail", r.detail},
@@ -453,7 +481,8 @@ Json to_message(const EmulateReply& r) {
           {"reference_usable", r.reference_usable},
           {"exchanges", r.exchanges},
           {"wrote_variables", r.wrote_variables},
-          {"reference_work", r.reference_work}};
+          {"reference_work", r.reference_work},
+          {"fakes", std::move(fakes)}};
 }
 
 Result<EmulateReply> emulate_reply_from(const Json& m) {
@@ -498,6 +527,13 @@ Result<EmulateReply> emulate_reply_from(const Json& m) {
   HONE_TAKE(r.exchanges, get_bool(m, "exchanges"));
   HONE_TAKE(r.wrote_variables, get_bool(m, "wrote_variables"));
   HONE_TAKE(r.reference_work, get_count(m, "reference_work"));
+  const Json* fakes = nullptr;
+  HONE_TAKE(fakes, get_array(m, "fakes", kMostFakes));
+  for (const auto& item : *fakes) {
+    check::TriedFake fake;
+    HONE_TAKE(fake, tried_fake_from(item));
+    r.fakes.push_back(std::move(fake));
+  }
   return r;
 }
 

@@ -18,6 +18,7 @@
 #include "candidates/measurement.h"
 #include "candidates/program.h"
 #include "candidates/task.h"
+#include "evaluator/check/fakes.h"
 #include "evaluator/compile_types.h"
 #include "evaluator/fill/input_sets.h"
 #include "evaluator/library_call.h"
@@ -75,22 +76,32 @@ enum class SameBits {
   kRequired,  ///< all must have: the task's math is exact
 };
 
-/// What one of several runners does of a final stage's request whose checks are divided among them.
+/// What one of several runners does of a request whose checks are divided among them: of a final
+/// stage, or of an admission, whose checks have no candidate.
 struct Part {
   enum class Does {
     kReference,  ///< runs the reference of the one check, which that runner keeps
     kCheck,      ///< the one check, of the candidate
     kRest,       ///< what follows the checks, which are all there
+    // Of an admission, with the one check's reference:
+    kAdmit,    ///< in grid order: what is wrong with it
+    kReorder,  ///< in another order, which answered well in grid order
+    kNeed,     ///< does each element of an input count? Then read_whole of the reply holds it
+    kLook,     ///< on made-up inputs: what is not finite
+    kExpect,   ///< compares what it leaves with Case::expected
   };
   Does does = Does::kCheck;
   /// The most that references of the check's PTX took on their task's own inputs, in the checks
   /// before it; of kRest, those of the timed PTX in all checks. 0: not known. [warp instructions]
   std::uint64_t own_work = 0;
-  int schedules = 0;               ///< of kCheck: other orders of blocks and warps
+  int schedules =
+      0;  ///< of kCheck: other orders of blocks and warps; of kReorder: the number of it
   bool often = false;              ///< likewise: called until what it keeps repeats
   bool timed_follows = false;      ///< the whole request has a timed case
   bool wrote_variables = false;    ///< of kRest: the candidate did, in a check
   std::vector<int> unusable = {};  ///< of kRest: made-up checks that said nothing, by index
+  std::string input;               ///< of kNeed
+  int inputs = 0;                  ///< likewise: of which that is asked, each in a part
 };
 
 struct EmulateRequest {
@@ -126,7 +137,8 @@ struct EmulateReply {
   std::vector<int> unusable;      ///< made-up checks that said nothing, by index
   std::vector<std::string> said;  ///< of an admission: what the user should know, line by line
   /// Of an admission: inputs that the reference read to the last byte at every check size, and of
-  /// which every element counts for the answer; of the model of a reference: those that it reads
+  /// which every element counts for the answer (of kAdmit: which it read so at this size); of the
+  /// model of a reference: those that it reads
   /// whole at the timed size.
   std::set<std::string> read_whole;
   int expected_checked = 0;      ///< of an admission: sizes at which there was something expected
@@ -139,7 +151,8 @@ struct EmulateReply {
   std::map<std::string, double> counters;
   // Of a part alone: a KnownReference, and whether the candidate wrote a `__device__` variable.
   bool reference_usable = false, exchanges = false, wrote_variables = false;
-  std::uint64_t reference_work = 0;  // [warp instructions]
+  std::uint64_t reference_work = 0;     // [warp instructions]
+  std::vector<check::TriedFake> fakes;  ///< of kAdmit
 };
 /// "bits" of a message.
 [[nodiscard]] Result<MathLevel> math_from(const nlohmann::json& message);

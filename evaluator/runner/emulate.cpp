@@ -44,8 +44,6 @@ constexpr double kOtherInputsUnits = 30e6, kOtherInputsUnitsByRules = 6e6;
 // Of an output of so many bytes a sample is to write so much, scaled to the whole grid.
 constexpr std::int64_t kLeastBytesJudged = 16384;
 constexpr double kLeastWritten = 0.5;
-// Further orders of blocks and warps.
-constexpr std::uint64_t kAdmissionSchedules = 3;
 
 bool is_small(const ConcreteProgram& program) {
   double threads = 0;
@@ -56,6 +54,23 @@ bool is_small(const ConcreteProgram& program) {
     threads += product;
   }
   return bytes_of(program) <= kSmallBytes && threads <= static_cast<double>(kSmallThreads);
+}
+
+/// Of an admission.
+const char* name_of(protocol::Part::Does does) {
+  using Does = protocol::Part::Does;
+  switch (does) {
+    case Does::kAdmit:
+      return "admission";
+    case Does::kReorder:
+      return "admission in another order";
+    case Does::kNeed:
+      return "admission, is an input needed";
+    case Does::kLook:
+      return "admission, made-up inputs";
+    default:
+      return "admission, as expected";
+  }
 }
 
 /// Traces what each step of a request took.
@@ -76,177 +91,6 @@ class StepTrace {
 };
 
 }  // namespace
-
-std::string Emulate::unexpected_place(const Case& one,
-                                      const std::map<int, std::vector<std::uint8_t>>& outputs,
-                                      const Tolerance& tolerance) {
-  const auto precise = kept_.precise(one);
-  for (const auto& [index, want] : outputs) {
-    const auto& buffer = one.reference.program.buffers[static_cast<std::size_t>(index)];
-    const auto expected = one.expected.find(buffer.name);
-    if (expected == one.expected.end()) continue;
-    const auto& bytes = expected->second;
-    const std::span<const std::uint8_t> got(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                                            bytes.size());
-    const auto plain = check::compare(want, got, buffer.type, tolerance);
-    if (!plain) return plain.error().message;
-    if (plain->ok()) continue;
-    if (precise != nullptr) {
-      const auto truth =
-          check::compare(precise->outputs.at(buffer.name), precise->types.at(buffer.name), got,
-                         buffer.type, tolerance);
-      if (truth && truth->ok()) continue;
-    }
-    return fmt::format("{}, at {}",
-                       check::describe(*plain, buffer.name, buffer.type, buffer.elements()),
-                       sizes_text(one.reference.program));
-  }
-  return "";
-}
-
-EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool exact, bool reorder,
-                            check::Fakes& fakes) {
-  const auto& program = one.reference.program;
-  const auto module = kept_.module_for(one.reference.compiled);
-  if (!module) return reply(Verdict::kUnsupported, module.error().message, true);
-  auto first =
-      EmulatedProgram::load(one.reference, one.seed, EmulatedProgram::Outputs::kUninitialised);
-  if (!first) return reply(Verdict::kRefused, first.error().message, true);
-  auto report = (*first)->run_all(**module, kReferenceBudget, true);
-  if (report.verdict != Verdict::kOk) {
-    if (report.verdict == Verdict::kTimeout)
-      report.detail += fmt::format(" (at the check size {})", sizes_text(program));
-    return reply(report.verdict, report.detail, true);
-  }
-  const std::uint64_t instructions = report.counters.warp_instructions;
-  std::map<int, std::vector<std::uint8_t>> outputs;
-  bool any_output = false;
-  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
-    const auto& buffer = program.buffers[i];
-    const int index = static_cast<int>(i);
-    const bool written = (*first)->was_written(index);
-    if (buffer.role == Role::kIn && written)
-      return reply(
-          Verdict::kTampering,
-          fmt::format("it writes its input '{}'; give that buffer the role inout", buffer.name),
-          true);
-    if (!is_output(buffer.role)) continue;
-    any_output = true;
-    if (!written)
-      return reply(Verdict::kWrongResult, fmt::format("it writes nothing to '{}'", buffer.name),
-                   true);
-    if (const auto hole = (*first)->first_unwritten(index); hole >= 0)
-      return reply(
-          Verdict::kWrongResult,
-          fmt::format("it leaves {}[{}] unwritten (at the check size {})", buffer.name,
-                      hole / static_cast<std::int64_t>(size_of(buffer.type)), sizes_text(program)),
-          true);
-    outputs[index] = (*first)->read(index);
-  }
-  if (!any_output) return reply(Verdict::kWrongResult, "no buffer has the role out or inout", true);
-  EmulateReply admitted = reply(Verdict::kOk, "");
-  for (const auto& [index, bytes] : outputs) {
-    const auto& buffer = program.buffers[static_cast<std::size_t>(index)];
-    const auto found = check::non_finite_of(bytes, buffer.type);
-    if (check::too_many(found, tolerance.non_finite))
-      return reply(Verdict::kWrongResult,
-                   check::refusal_of(program, buffer, found, tolerance.non_finite), true);
-    if (found.count > 0) admitted.said.push_back(check::said_of(buffer, found, one.inputs));
-    if (const auto at = check::first_no_bool(bytes, buffer.type); at >= 0)
-      return reply(Verdict::kWrongResult,
-                   fmt::format("it writes {} to {}[{}]: a bool is 0 or 1",
-                               bytes[static_cast<std::size_t>(at)], buffer.name, at),
-                   true);
-  }
-
-  std::vector<std::pair<const ConcreteBuffer*, std::vector<std::uint8_t>>> inputs;
-  for (const auto& buffer : program.buffers) {
-    if (buffer.role != Role::kIn && buffer.role != Role::kInOut) continue;
-    const auto source = fill::Source::open(buffer, one.seed);
-    if (!source) return reply(Verdict::kRefused, source.error().message, true);
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(buffer.bytes()));
-    (*source)->read(0, bytes.data(), bytes.size());
-    if (const auto at = check::first_no_bool(bytes, buffer.type); at >= 0)
-      return reply(Verdict::kRefused,
-                   fmt::format("the file of '{}' holds {} at {}: a bool is 0 or 1", buffer.name,
-                               bytes[static_cast<std::size_t>(at)], at),
-                   true);
-    inputs.emplace_back(&buffer, std::move(bytes));
-  }
-  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
-    if ((*first)->touched_whole(static_cast<int>(i)))
-      admitted.read_whole.insert(program.buffers[i].name);
-  }
-  if (!one.expected.empty()) {
-    admitted.expected_checked = 1;
-    admitted.expected_differs = unexpected_place(one, outputs, tolerance);
-  }
-  const auto precise = kept_.precise(one);
-  for (const auto& [index, bytes] : outputs) {
-    const auto& buffer = program.buffers[static_cast<std::size_t>(index)];
-    fakes.see(buffer, bytes, inputs);
-    if (precise == nullptr) continue;
-    const auto own = check::compare(precise->outputs.at(buffer.name),
-                                    precise->types.at(buffer.name), bytes, buffer.type, tolerance);
-    if (own && std::isfinite(own->max_rel_error))
-      admitted.reference_error = std::max(admitted.reference_error, own->max_rel_error);
-  }
-
-  // The same input again, in the same memory and at other addresses, with another clock: state that
-  // a kernel keeps between runs, and answers that depend on addresses or time, show.
-  auto second = EmulatedProgram::load(one.reference, one.seed,
-                                      EmulatedProgram::Outputs::kUninitialised, 4096 + 256);
-  if (!second) return reply(Verdict::kRefused, second.error().message, true);
-  (*first)->set_threads(threads_);
-  (*second)->set_threads(threads_);
-  if (auto renewed = (*first)->begin_again(one.seed); !renewed)
-    return reply(Verdict::kRefused, renewed.error().message, true);
-  for (auto* again : {first->get(), second->get()}) {
-    report = again->run_all(**module, kReferenceBudget, false);
-    if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail, true);
-    for (const auto& [index, bytes] : outputs) {
-      const auto other = again->read(index);
-      const auto at = std::mismatch(bytes.begin(), bytes.end(), other.begin(), other.end());
-      if (at.first == bytes.end() && at.second == other.end()) continue;
-      const auto& buffer = program.buffers[static_cast<std::size_t>(index)];
-      return reply(Verdict::kWrongResult,
-                   fmt::format("it gives different answers on the same input: {}[{}]", buffer.name,
-                               (at.first - bytes.begin()) /
-                                   static_cast<std::ptrdiff_t>(size_of(buffer.type))),
-                   true);
-    }
-  }
-  if (!reorder) return admitted;
-  admitted.read_whole = needed_inputs(one.reference, **module, one.seed, admitted.read_whole,
-                                      outputs, instructions, threads_);
-  OutputBytes want;
-  for (auto& [index, bytes] : outputs)
-    want[program.buffers[static_cast<std::size_t>(index)].name] = std::move(bytes);
-  // Every candidate would be compared with one order's answer.
-  const Tolerance between_orders = exact ? check::same_bits(tolerance) : tolerance;
-  for (std::uint64_t k = 1; k <= kAdmissionSchedules; ++k) {
-    auto result = run_reordered(one.reference, **module, one, want, between_orders,
-                                kReferenceBudget, one.seed + k);
-    if (result.verdict == Verdict::kWrongResult && exact)
-      result.detail += "; under math 'exact' it must be the same to the bit";
-    if (result.verdict != Verdict::kOk) return result;
-  }
-  return admitted;
-}
-
-EmulateReply Emulate::look(const Case& one, NonFinite non_finite) {
-  EmulateReply result = reply(Verdict::kOk, "");
-  const auto run = kept_.run(one);
-  if (run->verdict != Verdict::kOk) return result;
-  for (const auto& buffer : one.reference.program.buffers) {
-    const auto found = run->non_finite.find(buffer.name);
-    if (found == run->non_finite.end() || found->second.count == 0) continue;
-    const bool dropped = check::too_many(found->second, non_finite);
-    result.said.push_back(dropped ? check::left_out(buffer, found->second, one.inputs)
-                                  : check::said_of(buffer, found->second, one.inputs));
-  }
-  return result;
-}
 
 const emulator::Profile* Emulate::profile_for(const EmulateRequest& request) {
   if (request.profile.empty()) return emulator::find_profile(request.arch);
@@ -473,30 +317,13 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   double max_rel_error = 0;
   StepTrace step;
   const bool is_final = request.is_final;
-  const bool is_admission = !request.checks.empty() && !request.checks.front().candidate;
-  const FurtherChecks chosen = is_admission
-                                   ? FurtherChecks{.reordered = smallest_check(request.checks)}
-                                   : further_checks(request, known_references(request));
-  const Tolerance own = check::for_inputs(request.tolerance, false);
-  const Tolerance made_up = check::for_inputs(request.tolerance, true);
-  check::Fakes fakes(own);
-  double reference_error = 0;
-  int expected_checked = 0;
-  std::string expected_differs;
+  const FurtherChecks chosen = further_checks(request, known_references(request));
   std::vector<int> unusable;
   std::string not_compared;
-  std::vector<std::string> said;
-  std::optional<std::set<std::string>> read_whole;  // everywhere so far
   for (std::size_t i = 0; i < request.checks.size(); ++i) {
     const auto& one = request.checks[i];
-    if (!one.candidate && one.made_up) {
-      const auto looked = look(one, made_up.non_finite);
-      said.insert(said.end(), looked.said.begin(), looked.said.end());
-      step.ends("admission, made-up inputs", looked);
-      continue;
-    }
     bool useless = false;
-    if (one.candidate && one.in_part) {
+    if (one.in_part) {
       auto in_part = check_in_part(one, request, useless);
       step.ends("check in part", in_part);
       if (useless) unusable.push_back(static_cast<int>(i));
@@ -507,32 +334,16 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     const Further asked = {.again = is_final || i == chosen.reordered,
                            .often = is_final && i == chosen.called_often,
                            .schedules = chosen.schedules(i)};
-    auto result = one.candidate ? check(one, request, asked, useless)
-                                : admit(one, own, request.bits == SameBits::kRequired,
-                                        i == chosen.reordered, fakes);
-    said.insert(said.end(), result.said.begin(), result.said.end());
+    auto result = check(one, request, asked, useless);
     if (useless) unusable.push_back(static_cast<int>(i));
-    reference_error = std::max(reference_error, result.reference_error);
-    expected_checked += result.expected_checked;
-    if (expected_differs.empty()) expected_differs = result.expected_differs;
-    if (!one.candidate && !read_whole) read_whole = result.read_whole;
-    if (read_whole)
-      std::erase_if(*read_whole, [&](const auto& b) { return !result.read_whole.contains(b); });
-    step.ends(one.candidate ? "check" : "admission", result, &one);
+    step.ends("check", result, &one);
     max_rel_error = std::max(max_rel_error, result.max_rel_error);
     result.max_rel_error = max_rel_error;
     if (result.verdict != Verdict::kOk) return result;
   }
-  if (const auto fake = fakes.survivor(); !fake.empty())
-    return reply(Verdict::kWrongResult, fake, true);
   EmulateReply result = after_checks(request, unusable, max_rel_error);
-  result.reference_error = reference_error;
-  result.expected_checked = expected_checked;
-  result.expected_differs = std::move(expected_differs);
   if (result.not_compared.empty()) result.not_compared = std::move(not_compared);
   result.unusable = std::move(unusable);
-  result.said = std::move(said);
-  if (read_whole) result.read_whole = std::move(*read_whole);
   return result;
 }
 
@@ -573,6 +384,11 @@ EmulateReply Emulate::handle_part(const EmulateRequest& request) {
     result.reference_work = known.work;
     result.exchanges = known.exchanges;
     step.ends("reference", result, &one);
+    return result;
+  }
+  if (!one.candidate) {
+    result = admission_part(one, request);
+    step.ends(name_of(part.does), result, &one);
     return result;
   }
   bool useless = false;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "evaluator/check/compare.h"
-#include "evaluator/check/fakes.h"
 #include "evaluator/check/finite.h"
 #include "evaluator/check/judge.h"
 #include "evaluator/device/emulator/emulator.h"
@@ -40,16 +39,23 @@ class Emulate {
                                                const ConcreteBuffer& buffer,
                                                const std::vector<std::uint8_t>& got,
                                                const protocol::EmulateRequest& request);
-  /// `reorder`: under other schedules of blocks and warps too, which must give the same answer;
-  /// `exact`: to the bit.
-  [[nodiscard]] protocol::EmulateReply admit(const protocol::Case& one, const Tolerance& tolerance,
-                                             bool exact, bool reorder, check::Fakes& fakes);
-  /// The reference on made-up inputs, of which it is only said what is not finite.
+  // Of an admission, in emulate_admission.cpp.
+
+  /// The reference alone; see protocol::Part.
+  [[nodiscard]] protocol::EmulateReply admission_part(const protocol::Case& one,
+                                                      const protocol::EmulateRequest& request);
+  /// In grid order: what is wrong with it at this size.
+  [[nodiscard]] protocol::EmulateReply admit(const protocol::Case& one, const Tolerance& tolerance);
+  /// Under another schedule of blocks and warps, which must give the same answer; `exact`: to the
+  /// bit.
+  [[nodiscard]] protocol::EmulateReply reorder_reference(const protocol::Case& one,
+                                                         const Tolerance& tolerance, bool exact,
+                                                         int schedule);
+  /// On made-up inputs: it is only said what is not finite.
   [[nodiscard]] protocol::EmulateReply look(const protocol::Case& one, NonFinite non_finite);
-  /// Where an expected buffer is not what the reference left; empty: nowhere.
-  [[nodiscard]] std::string unexpected_place(
-      const protocol::Case& one, const std::map<int, std::vector<std::uint8_t>>& outputs,
-      const Tolerance& tolerance);
+  /// Is what it leaves what was found in another way?
+  [[nodiscard]] protocol::EmulateReply compare_expected(const protocol::Case& one,
+                                                        const Tolerance& tolerance);
   /// What is asked of a candidate beside one right answer.
   struct Further {
     bool again = false;           ///< called again, where it keeps something, it is right again

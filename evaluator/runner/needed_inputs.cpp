@@ -29,72 +29,62 @@ bool has_known_zeros(Fill::Kind kind) {
 
 }  // namespace
 
-std::set<std::string> needed_inputs(const protocol::Runnable& reference,
-                                    const emulator::Module& module, std::uint64_t seed,
-                                    const std::set<std::string>& read_whole,
-                                    const std::map<int, std::vector<std::uint8_t>>& outputs,
-                                    std::uint64_t instructions, int threads) {
+bool is_needed(const protocol::Runnable& reference, const emulator::Module& module,
+               std::uint64_t seed, const std::string& name, int asked, const ReferenceRun& run,
+               int threads) {
   const auto& buffers = reference.program.buffers;
-  std::set<std::string> needed;
-  const bool zeros = std::ranges::any_of(buffers, [](const ConcreteBuffer& buffer) {
-    return is_read(buffer.role) && has_known_zeros(buffer.fill.kind);
-  });
-  if (zeros) return needed;
-  std::uint64_t candidates = 0;
+  const auto found = std::ranges::find(buffers, name, &ConcreteBuffer::name);
+  if (found == buffers.end() || !is_read(found->role)) return false;
   bool integers = false;
   for (const auto& buffer : buffers) {
     if (!is_read(buffer.role)) continue;
+    if (has_known_zeros(buffer.fill.kind)) return false;
     integers = integers || !is_float(buffer.type);
-    candidates += read_whole.contains(buffer.name) ? 1 : 0;
   }
-  const std::uint64_t each = std::max<std::uint64_t>(1, instructions * candidates);
+  const std::uint64_t instructions = run.warp_instructions;
+  const std::uint64_t each =
+      std::max<std::uint64_t>(1, instructions * static_cast<std::uint64_t>(std::max(1, asked)));
   const int places = static_cast<int>(std::min<std::uint64_t>(kPlaces, kMostOfAllRuns / each));
-  for (std::size_t k = 0; k < buffers.size(); ++k) {
-    const auto& buffer = buffers[k];
-    if (!is_read(buffer.role) || !read_whole.contains(buffer.name)) continue;
-    if (places < kFewestPlaces) {
-      if (!integers) needed.insert(buffer.name);
-      continue;
+  if (places < kFewestPlaces) return !integers;
+  const ConcreteBuffer& buffer = *found;
+  const int index = static_cast<int>(found - buffers.begin());
+  const std::size_t size = size_of(buffer.type);
+  const auto load = [&] {
+    return EmulatedProgram::load(reference, seed, EmulatedProgram::Outputs::kUninitialised);
+  };
+  auto first = load();
+  if (!first || buffer.elements() == 0) return false;
+  const auto bytes_of_buffer = (*first)->read(index);
+  const auto own = [&](std::uint64_t at) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, bytes_of_buffer.data() + at * size, size);
+    return bits;
+  };
+  const auto elements = static_cast<std::uint64_t>(buffer.elements());
+  const OtherValues values(buffer, own, elements);
+  /// Does an output change with the element?
+  const auto counts = [&](std::size_t at) {
+    for (const std::uint64_t bits : values.of(at, at)) {
+      auto program = load();
+      std::array<std::uint8_t, sizeof bits> bytes{};
+      std::memcpy(bytes.data(), &bits, sizeof bits);
+      if (!program || !(*program)->write(index, at * size, {bytes.data(), size})) return false;
+      (*program)->set_threads(threads);
+      // A run that does not end well shows that the element was used.
+      const auto report = (*program)->run_all(module, 4 * instructions + 1'000'000, false);
+      if (report.verdict != Verdict::kOk) return true;
+      for (const auto& [output, want] : run.outputs)
+        if ((*program)->read((*program)->index_of(output)) != want) return true;
     }
-    const int index = static_cast<int>(k);
-    const std::size_t size = size_of(buffer.type);
-    const auto load = [&] {
-      return EmulatedProgram::load(reference, seed, EmulatedProgram::Outputs::kUninitialised);
-    };
-    auto first = load();
-    if (!first || buffer.elements() == 0) continue;
-    const auto bytes_of_buffer = (*first)->read(index);
-    const auto own = [&](std::uint64_t at) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, bytes_of_buffer.data() + at * size, size);
-      return bits;
-    };
-    const OtherValues values(buffer, own, static_cast<std::uint64_t>(buffer.elements()));
-    /// Does an output change with the element?
-    const auto counts = [&](std::size_t at) {
-      for (const std::uint64_t bits : values.of(at, at)) {
-        auto program = load();
-        std::array<std::uint8_t, sizeof bits> bytes{};
-        std::memcpy(bytes.data(), &bits, sizeof bits);
-        if (!program || !(*program)->write(index, at * size, {bytes.data(), size})) return false;
-        (*program)->set_threads(threads);
-        // A run that does not end well shows that the element was used.
-        const auto report = (*program)->run_all(module, 4 * instructions + 1'000'000, false);
-        if (report.verdict != Verdict::kOk) return true;
-        for (const auto& [output, want] : outputs)
-          if ((*program)->read(output) != want) return true;
-      }
-      return false;
-    };
-    const auto elements = static_cast<std::uint64_t>(buffer.elements());
-    int stayed = 0;
-    for (int i = 0; i < places && stayed <= kMayStay; ++i) {
-      const auto place = hone_bits(kKey ^ k, static_cast<std::uint64_t>(i)) % elements;
-      if (!counts(static_cast<std::size_t>(place))) ++stayed;
-    }
-    if (stayed <= kMayStay) needed.insert(buffer.name);
+    return false;
+  };
+  const auto number = static_cast<std::uint64_t>(index);
+  int stayed = 0;
+  for (int i = 0; i < places && stayed <= kMayStay; ++i) {
+    const auto place = hone_bits(kKey ^ number, static_cast<std::uint64_t>(i)) % elements;
+    if (!counts(static_cast<std::size_t>(place))) ++stayed;
   }
-  return needed;
+  return stayed <= kMayStay;
 }
 
 }  // namespace hone::runner

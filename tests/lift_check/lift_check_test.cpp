@@ -79,11 +79,10 @@ class LiftCheckTest : public testing::Test {
     auto request = (*builder)->for_program(task.reference, 1);
     if (!request) throw std::runtime_error(request.error().message);
     request->timed = request->checks.front();
-    const LiftCheck lift =
-        expect_lifted(rewriting_, (*builder)->space().context(), task.reference, *request);
+    LiftChecking checking(rewriting_, (*builder)->space().context(), task.reference, *request, 60);
     const auto admitted = (*evaluator)->admit(*request);
     if (!admitted) throw std::runtime_error(admitted.error().message);
-    return judged(lift, *admitted);
+    return checking.judged(*admitted);
   }
   SpoiltRewriting rewriting_;
 };

@@ -17,7 +17,8 @@ namespace {
 constexpr double kMore = 1.000001;  // than rounding
 /// Of the first reading, at least: children are started for it.
 constexpr double kFirstReading_s = 10;
-/// Of what checks the lift; a source may be slow to lift.
+/// Until so long after it began an admission waits for the lift to be checked: a source may be slow
+/// to lift.
 constexpr double kLiftCheck_s = 5;
 
 /// Makes what a search begins with, which its space then knows, and has it compiled, until it is
@@ -105,10 +106,8 @@ Result<void> Admission::open_builder() {
 Result<void> Admission::evaluate_reference() {
   auto request = builder_->for_program(task_.reference, run_.random.bits());
   if (!request) return std::unexpected(request.error());
-  const LiftCheck lift = [&] {
-    const RewritingWatch watch(run_.rewriting, run_.options.stop, kLiftCheck_s);
-    return expect_lifted(run_.rewriting, builder_->space().context(), task_.reference, *request);
-  }();
+  const LiftChecking lift(run_.rewriting, builder_->space().context(), task_.reference, *request,
+                          kLiftCheck_s);
   SearchClock& clock = run_.clock;
   const auto is_over = [&] { return clock.left_s(clock.plan.admission_end()) <= 0; };
   const auto start = Clock::now();
@@ -136,7 +135,7 @@ Result<void> Admission::evaluate_reference() {
   }
   std::istringstream notes(admitted->note);
   for (std::string line; std::getline(notes, line);) run_.outcome.warnings.push_back(line);
-  judge(judged(lift, *admitted));
+  judge(lift.judged(*admitted));
   run_.outcome.reference_time_us = admitted->measurement.time_us;
   clock.plan.admitted(admitted->measurement.time_us, admission_s, clock.elapsed_s());
   reference_tried_ = llm::tried_reference(*admitted, run_.modelled());

@@ -1,10 +1,13 @@
 // Is what the reference lifts to what its kernels compute? The nests are done directly at the check
-// sizes, and the admission compares what they leave with the emulated kernels' buffers. Where they
-// differ no generator is asked.
+// sizes while the reference is admitted, and the admission compares what they leave with the
+// emulated kernels' buffers. Where they differ no generator is asked.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "candidates/task.h"
@@ -25,14 +28,35 @@ struct LiftCheck {
   [[nodiscard]] std::string text() const;
 };
 
-/// Puts what the nests of `program` leave into `admission`, whose checks are at the task's check
-/// sizes. No size is begun after 0.7 s. In a service the answer does
-/// not travel: jobs of workers are not checked.
-[[nodiscard]] LiftCheck expect_lifted(Rewriting& rewriting, const RewriteContext& context,
-                                      const Program& program, EvaluationRequest& admission);
+/// Does the nests of a program at its check sizes, in threads of its own, beside its admission.
+class LiftChecking {
+ public:
+  /// Of `program` at the check sizes of the context's task, where the checks of `admission` are:
+  /// puts into them what the nests leave, which they may wait for until `limit_s` from now. No size
+  /// is begun after 0.7 s. `rewriting` and the task outlive it. In a service the answer does not
+  /// travel: jobs of workers are not checked.
+  LiftChecking(Rewriting& rewriting, const RewriteContext& context, const Program& program,
+               EvaluationRequest& admission, double limit_s);
+  /// Cancels what is still being done, and what else `rewriting` does.
+  ~LiftChecking();
+  LiftChecking(const LiftChecking&) = delete;
+  LiftChecking& operator=(const LiftChecking&) = delete;
 
-/// With what the admission said.
-[[nodiscard]] LiftCheck judged(LiftCheck check, const Evaluation& admitted);
+  /// What was done by now, and not yet compared.
+  [[nodiscard]] LiftCheck so_far() const;
+  /// The same when all is done.
+  [[nodiscard]] LiftCheck wait();
+  /// With what the admission said.
+  [[nodiscard]] LiftCheck judged(const Evaluation& admitted) const;
+
+ private:
+  struct State;
+  void run(RewriteContext context, const Program& program, const std::vector<std::uint64_t>& seeds);
+
+  Rewriting& rewriting_;
+  const std::shared_ptr<State> state_;
+  std::vector<std::jthread> threads_;
+};
 
 /// All that is told of a lift: what it is at the timed sizes, what can be generated there, and
 /// whether it is right at the check sizes. Every line says at which sizes it holds, so that none

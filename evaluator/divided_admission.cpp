@@ -1,0 +1,166 @@
+#include "evaluator/divided_admission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "evaluator/further_checks.h"
+#include "evaluator/trace.h"
+
+namespace hone {
+namespace {
+
+using protocol::EmulateReply;
+using protocol::EmulateRequest;
+using protocol::Part;
+
+constexpr int kOrders = 3;              // other ones of blocks and warps
+constexpr pool::Turn kSearchWaits = 0;  // for the admission
+
+bool is_ok(const Result<EmulateReply>& reply) { return reply && reply->verdict == Verdict::kOk; }
+
+std::future<Result<EmulateReply>> begin(auto&& work) {
+  return std::async(std::launch::async, std::forward<decltype(work)>(work));
+}
+
+}  // namespace
+
+EvaluatorImpl::DividedAdmission::DividedAdmission(EvaluatorImpl& evaluator,
+                                                  const EmulateRequest& request,
+                                                  const std::vector<CheckCase::Expected>& expected)
+    : e_(evaluator), request_(request), expected_(expected) {
+  const auto made_up = std::ranges::find_if(request.checks, &protocol::Case::made_up);
+  own_ = static_cast<std::size_t>(made_up - request.checks.begin());
+  reordered_ = smallest_check({request.checks.begin(), made_up});
+}
+
+Result<EmulateReply> EvaluatorImpl::DividedAdmission::ask(std::size_t check, Part part,
+                                                          CheckCase::Buffers expected) const {
+  EmulateRequest one;
+  one.arch = request_.arch;
+  one.profile = request_.profile;
+  one.tolerance = request_.tolerance;
+  one.bits = request_.bits;
+  one.threads = request_.threads;
+  one.checks = {request_.checks[check]};
+  protocol::Case& only = one.checks.front();
+  only.expected = std::move(expected);
+  only.reference.compiled.cubin.clear();  // PTX is what is run
+  if (only.precise) only.precise->compiled.cubin.clear();
+  one.part = std::move(part);
+  // All of them together have the time that one runner would have.
+  const double limit_s = e_.options_.check_timeout_s;
+  const double spent_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  return e_.emulate_within(one, e_.emulators_, std::max(0.0, limit_s - spent_s), limit_s,
+                           kSearchWaits);
+}
+
+Result<EmulateReply> EvaluatorImpl::DividedAdmission::ask_order(int order) const {
+  return ask(reordered_, {.does = Part::Does::kReorder, .schedules = order});
+}
+
+Result<EmulateReply> EvaluatorImpl::DividedAdmission::run_orders() const {
+  std::vector<std::future<Reply>> orders;
+  for (int order = 1; order <= kOrders; ++order)
+    orders.push_back(begin([this, order] { return ask_order(order); }));
+  Reply first = EmulateReply{.verdict = Verdict::kOk};
+  for (auto& order : orders) {
+    Reply reply = order.get();
+    if (is_ok(first)) first = std::move(reply);
+  }
+  return first;
+}
+
+Result<EmulateReply> EvaluatorImpl::DividedAdmission::run_sizes() {
+  std::vector<std::future<Reply>> sizes;
+  for (std::size_t i = 0; i < own_; ++i)
+    sizes.push_back(begin([this, i] { return ask(i, {.does = Part::Does::kAdmit}); }));
+  std::vector<Reply> replies;
+  for (auto& size : sizes) replies.push_back(size.get());
+  check::Fakes fakes(request_.tolerance);
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    if (is_ok(replies[i])) {
+      fakes.add(replies[i]->fakes);
+      sizes_.push_back(std::move(*replies[i]));
+      continue;
+    }
+    if (i > reordered_)
+      if (auto orders = run_orders(); !is_ok(orders)) return orders;
+    return replies[i];
+  }
+  EmulateReply all{.verdict = Verdict::kOk};
+  if (const auto fake = fakes.survivor(); !fake.empty()) {
+    if (auto orders = run_orders(); !is_ok(orders)) return orders;
+    all.verdict = Verdict::kWrongResult;
+    all.reference_failed = true;
+    all.detail = fake;
+  }
+  trace(fmt::format("admission: {} sizes are ok in grid order", own_));
+  return all;
+}
+
+std::uint64_t EvaluatorImpl::DividedAdmission::own_work(std::size_t check) const {
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < own_; ++i)
+    if (request_.checks[i].reference.compiled.ptx == request_.checks[check].reference.compiled.ptx)
+      most = std::max(most, sizes_[i].reference_work);
+  return most;
+}
+
+std::vector<std::string> EvaluatorImpl::DividedAdmission::inputs_read_whole() const {
+  std::vector<std::string> names;
+  if (own_ == 0) return names;
+  const auto& whole = sizes_[reordered_].read_whole;
+  for (const auto& buffer : request_.checks[reordered_].reference.program.buffers)
+    if ((buffer.role == Role::kIn || buffer.role == Role::kInOut) && whole.contains(buffer.name))
+      names.push_back(buffer.name);
+  return names;
+}
+
+Result<EmulateReply> EvaluatorImpl::DividedAdmission::run_rest() {
+  const std::vector<std::string> inputs = inputs_read_whole();
+  std::vector<std::future<Reply>> parts;  // as one runner would do them
+  for (int order = 1; own_ > 0 && order <= kOrders; ++order)
+    parts.push_back(begin([this, order] { return ask_order(order); }));
+  for (const std::string& input : inputs)
+    parts.push_back(begin([this, &input, asked = static_cast<int>(inputs.size())] {
+      return ask(reordered_, {.does = Part::Does::kNeed, .input = input, .inputs = asked});
+    }));
+  for (std::size_t i = own_; i < request_.checks.size(); ++i)
+    parts.push_back(
+        begin([this, i] { return ask(i, {.does = Part::Does::kLook, .own_work = own_work(i)}); }));
+  for (std::size_t i = 0; i < own_; ++i)
+    if (expected_[i])
+      parts.push_back(begin([this, i]() -> Reply {
+        auto buffers = expected_[i]();
+        if (buffers.empty()) return EmulateReply{.verdict = Verdict::kOk};
+        return ask(i, {.does = Part::Does::kExpect}, std::move(buffers));
+      }));
+
+  std::vector<Reply> replies;
+  for (auto& part : parts) replies.push_back(part.get());
+  const auto failed = std::ranges::find_if_not(replies, is_ok);
+  if (failed != replies.end()) return std::move(*failed);
+  EmulateReply all{.verdict = Verdict::kOk};
+  for (const EmulateReply& size : sizes_) {
+    all.said.insert(all.said.end(), size.said.begin(), size.said.end());
+    all.reference_error = std::max(all.reference_error, size.reference_error);
+  }
+  std::set<std::string> needed;
+  for (const Reply& reply : replies) {
+    all.said.insert(all.said.end(), reply->said.begin(), reply->said.end());
+    needed.insert(reply->read_whole.begin(), reply->read_whole.end());
+    all.expected_checked += reply->expected_checked;
+    if (all.expected_differs.empty()) all.expected_differs = reply->expected_differs;
+  }
+  all.read_whole = std::move(needed);
+  for (const EmulateReply& size : sizes_)
+    std::erase_if(all.read_whole,
+                  [&](const std::string& name) { return !size.read_whole.contains(name); });
+  return all;
+}
+
+}  // namespace hone

@@ -1,0 +1,140 @@
+// An admission's checks run side by side: what it says is what one process would say of one check
+// after another, and does not depend on how many there are.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <optional>
+
+#include "evaluator/evaluator.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kDoubles = "if (i < n) y[i] = 2.0f * x[i];";
+
+ConcreteProgram scaling(const std::string& body, std::int64_t n) {
+  ConcreteProgram p;
+  p.source =
+      "__global__ void scale(const float* x, float* y, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " +
+      body + "\n}\n";
+  p.buffers = {{"x", ScalarType::kF32, {n}, Role::kIn, {}},
+               {"y", ScalarType::kF32, {n}, Role::kOut, {}}};
+  p.launches = {
+      {"scale", {(n + 127) / 128, 1, 1}, {128, 1, 1}, 0, {BufferIndex{0}, BufferIndex{1}, n}}};
+  return p;
+}
+
+/// Checked at 1000, 300 and 777 elements; the second is the smallest, which runs in other orders.
+EvaluationRequest reference_of(const std::string& body) {
+  EvaluationRequest r;
+  for (const std::int64_t n : {1000, 300, 777})
+    r.checks.push_back({scaling(body, n), scaling(body, n), 11});
+  r.timed = {scaling(body, 1 << 16), scaling(body, 1 << 16), 12};
+  return r;
+}
+
+std::unique_ptr<Evaluator> with_processes(int count) {
+  EvaluatorOptions options;
+  options.compile_processes = 1;
+  options.check_processes = count;
+  auto opened = Evaluator::open(*DeviceSpec::parse("emu:sm_90"), options);
+  return opened ? std::move(*opened) : nullptr;
+}
+
+/// Its threads take long there, so that who begins first does not end first.
+std::string slowly_at(int n, const std::string& body) {
+  return "if (n == " + std::to_string(n) +
+         ") for (volatile int k = 0; k < 20000; k = k + 1) {}\n  " + body;
+}
+
+TEST(AnAdmission, NamesTheFirstOfSeveralFailures) {
+  const std::string order = "if (n == 300 && threadIdx.x == 0) y[0] = blockIdx.x;";
+  struct Bad {
+    std::string body, message;
+  };
+  for (const Bad& bad : std::vector<Bad>{
+           // The first size takes longest to fail.
+           {slowly_at(1000, "if (i < n && i != 7) y[i] = 1.0f;"),
+            "leaves y[7] unwritten (at the "
+            "check size x[1000]"},
+           {"if (i < n && (n == 1000 || i != 5)) y[i] = n == 777 ? x[n] : 2.0f * x[i];",
+            "leaves y[5] unwritten (at the check size x[300]"},
+           // The second size is right in grid order alone, and the third one not at all.
+           {"if (i < n && i > 0) y[i] = n == 777 ? x[n] : 2.0f * x[i];\n"
+            "  if (threadIdx.x == 0) atomicExch(&y[0], (float)blockIdx.x);",
+            "depends on the order in which blocks and warps run: y[0]"},
+           // And the other way round: the first size comes before other orders of the second.
+           {"if (i < n && i > 0) y[i] = n == 1000 ? x[n] : 2.0f * x[i];\n"
+            "  if (threadIdx.x == 0) atomicExch(&y[0], (float)blockIdx.x);",
+            "faults"},
+       }) {
+    for (const int processes : {1, 3}) {
+      const auto evaluator = with_processes(processes);
+      ASSERT_TRUE(evaluator);
+      const auto admitted = evaluator->admit(reference_of(bad.body));
+      ASSERT_FALSE(admitted) << bad.body;
+      EXPECT_EQ(admitted.error().code, ErrorCode::kTaskFailed);
+      EXPECT_NE(admitted.error().message.find(bad.message), std::string::npos)
+          << processes << ": " << admitted.error().message << "\n"
+          << bad.body;
+    }
+  }
+}
+
+TEST(AnAdmission, SaysTheSameWithAnyNumberOfProcesses) {
+  std::optional<Evaluation> first;
+  for (const int processes : {1, 3}) {
+    const auto evaluator = with_processes(processes);
+    ASSERT_TRUE(evaluator);
+    auto request =
+        reference_of("if (i < n) y[i] = i == 3 ? 1 / (x[i] - x[i]) : sqrtf(fabsf(x[i]));");
+    request.tolerance.non_finite = NonFinite::kSame;
+    const auto admitted = evaluator->admit(request);
+    ASSERT_TRUE(admitted) << admitted.error().message;
+    EXPECT_NE(admitted->note.find("not finite"), std::string::npos) << admitted->note;
+    if (!first) {
+      first = *admitted;
+      continue;
+    }
+    EXPECT_EQ(admitted->note, first->note);
+    EXPECT_EQ(admitted->reference_error, first->reference_error);
+    EXPECT_EQ(admitted->measurement.time_us, first->measurement.time_us);
+    EXPECT_EQ(admitted->measurement.roof_fraction, first->measurement.roof_fraction);
+  }
+}
+
+TEST(AnAdmission, DoesTheRestWhileItWaitsForWhatIsExpected) {
+  const auto evaluator = with_processes(2);
+  ASSERT_TRUE(evaluator);
+  auto request = reference_of(kDoubles);
+  // The second check's answer comes once the first one has been asked for, and is wrong.
+  std::promise<void> asked;
+  request.checks[0].expected = [&] {
+    asked.set_value();
+    return CheckCase::Buffers{};
+  };
+  request.checks[1].expected = [&] {
+    asked.get_future().wait();
+    return CheckCase::Buffers{{"y", std::string(300 * sizeof(float), '\0')}};
+  };
+  const auto admitted = evaluator->admit(request);
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_EQ(admitted->expected_checked, 1);
+  EXPECT_NE(admitted->expected_differs.find(", at x[300]"), std::string::npos)
+      << admitted->expected_differs;
+}
+
+TEST(AnAdmission, WithoutCheckSizesIsOfTheTimedSizeAlone) {
+  const auto evaluator = with_processes(1);
+  ASSERT_TRUE(evaluator);
+  auto request = reference_of(kDoubles);
+  request.checks.clear();
+  const auto admitted = evaluator->admit(request);
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_GT(admitted->measurement.time_us, 0);
+}
+
+}  // namespace
+}  // namespace hone
