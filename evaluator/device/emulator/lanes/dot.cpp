@@ -52,16 +52,30 @@ Format format_of(DotInput type) {
   }
 }
 
+constexpr int kDoubleBias = 1023, kDoubleFraction = 52;
+constexpr int kMostInChunk = 64;  // DotModel::chunk is 32 or less
+
+/// Of a double that is neither zero nor subnormal, as all values of floats and their products are:
+/// the exponent of its leading bit.
+int exponent_of(double value) {
+  return static_cast<int>(std::bit_cast<std::uint64_t>(value) >> kDoubleFraction & 0x7FF) -
+         kDoubleBias;
+}
+
+/// 2^exponent, which a double has.
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kDoubleBias)
+                               << kDoubleFraction);
+}
+
 // value = significand * 2^(exponent - places), exponent not below `smallest`.
 struct Split {
   std::int64_t significand;
   int exponent;
 };
 Split split(double value, int places, int smallest) {
-  int e = 0;
-  (void)std::frexp(value, &e);
-  e = std::max(e - 1, smallest);
-  return {static_cast<std::int64_t>(std::ldexp(value, places - e)), e};
+  const int e = std::max(exponent_of(value), smallest);
+  return {static_cast<std::int64_t>(value * power_of_two(places - e)), e};
 }
 
 }  // namespace
@@ -123,50 +137,46 @@ float dot_slow(const DotModel& model, DotInput type_a, DotInput type_b, int k,
     const int last = std::min(k, first + model.chunk);
     double ieee = c;  // for what is not finite
     int most = std::numeric_limits<int>::min();
-    const Split own = split(c, 23, model.output == Output::kF16 ? -14 : -126);
-    const bool finite = std::isfinite(c);
-    if (c != 0 && finite) most = own.exponent;
+    Split own{};
+    if (c != 0 && std::isfinite(c)) {
+      own = split(c, 23, model.output == Output::kF16 ? -14 : -126);
+      most = own.exponent;
+    }
+    Split products[kMostInChunk];
+    int count = 0;
     for (int i = first; i < last; ++i) {
       const double x = dot_value(type_a, a[i * a_stride]);
       const double y = dot_value(type_b, b[i]);
       ieee += x * y;
       if (x == 0 || y == 0 || !std::isfinite(x) || !std::isfinite(y)) continue;
-      most = std::max(most, split(x, fa.places, fa.smallest).exponent +
-                                split(y, fb.places, fb.smallest).exponent);
+      const Split sx = split(x, fa.places, fa.smallest), sy = split(y, fb.places, fb.smallest);
+      products[count++] = {sx.significand * sy.significand, sx.exponent + sy.exponent};
+      most = std::max(most, sx.exponent + sy.exponent);
     }
     if (!std::isfinite(ieee)) {
       c = std::isnan(ieee) ? std::bit_cast<float>(0x7FFFFFFFu) : static_cast<float>(ieee);
       continue;
     }
-    const auto aligned = [&](std::int64_t significand, int places, int exponent) {
-      const int left = model.fraction_bits - places + exponent - most;
-      if (left >= 0) return significand * (std::int64_t{1} << left);
+    const auto aligned = [&](const Split& one, int places) {
+      const int left = model.fraction_bits - places + one.exponent - most;
+      if (left >= 0) return one.significand * (std::int64_t{1} << left);
       if (left < -62) return std::int64_t{0};
-      return significand / (std::int64_t{1} << -left);  // towards zero
+      return one.significand / (std::int64_t{1} << -left);  // towards zero
     };
     std::int64_t sum = 0;
-    if (c != 0) sum = aligned(own.significand, 23, own.exponent);
-    for (int i = first; i < last; ++i) {
-      const double x = dot_value(type_a, a[i * a_stride]);
-      const double y = dot_value(type_b, b[i]);
-      if (x == 0 || y == 0) continue;
-      const Split sx = split(x, fa.places, fa.smallest);
-      const Split sy = split(y, fb.places, fb.smallest);
-      sum += aligned(sx.significand * sy.significand, fa.places + fb.places,
-                     sx.exponent + sy.exponent);
-    }
+    if (c != 0) sum = aligned(own, 23);
+    for (int i = 0; i < count; ++i) sum += aligned(products[i], fa.places + fb.places);
     if (sum == 0) {
       c = 0;
       continue;
     }
-    const double exact = std::ldexp(static_cast<double>(sum), most - model.fraction_bits);
+    const double exact = static_cast<double>(sum) * power_of_two(most - model.fraction_bits);
     const int places = model.output == Output::kF16 ? 10 : model.output == Output::kF32 ? 23 : 13;
-    int e = 0;
-    (void)std::frexp(exact, &e);
-    e = std::max(e - 1, model.output == Output::kF16 ? -14 : -126);
-    const double scaled = std::ldexp(exact, places - e);
-    const double rounded = std::ldexp(
-        model.output == Output::kF16 ? std::nearbyint(scaled) : std::trunc(scaled), e - places);
+    const int e = std::max(exponent_of(exact), model.output == Output::kF16 ? -14 : -126);
+    const double scaled = exact * power_of_two(places - e);
+    const double rounded =
+        (model.output == Output::kF16 ? std::nearbyint(scaled) : std::trunc(scaled)) *
+        power_of_two(e - places);
     const double limit = model.output == Output::kF16 ? 0x1p16 : 0x1p128;
     c = std::abs(rounded) >= limit
             ? std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(exact))
