@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <future>
 #include <sstream>
 #include <stop_token>
 #include <thread>
@@ -57,8 +58,13 @@ Admission::Admission(SearchRun& run, CheckCosts::Ask survey)
 
 Result<void> Admission::admit() {
   run_.report(Phase::kAdmit);
-  if (auto readable = read(); !readable) return readable;
-  if (auto opened = open_builder(); !opened) return opened;
+  // Children are started for both, and each takes a part of a second.
+  auto opening = std::async(std::launch::async, [this] { return open_builder(); });
+  const auto readable = read();
+  auto opened = opening.get();
+  if (!readable) return readable;
+  if (!opened) return std::unexpected(opened.error());
+  for (std::string& line : *opened) run_.outcome.warnings.push_back(std::move(line));
   if (auto evaluated = evaluate_reference(); !evaluated) return evaluated;
   run_.journal.begin_run(run_.task, task_hash_);
   auto earlier = run_.journal.earlier_results();
@@ -88,10 +94,10 @@ Result<void> Admission::read() {
   return {};
 }
 
-Result<void> Admission::open_builder() {
+/// What the user should know of the check sizes.
+Result<std::vector<std::string>> Admission::open_builder() {
   task_.check_sizes = affordable_check_sizes(run_.task, costs_);
-  for (std::string& line : slow_check_sizes(task_, costs_))
-    run_.outcome.warnings.push_back(std::move(line));
+  auto warnings = slow_check_sizes(task_, costs_);
   auto builder = RequestBuilder::make(
       run_.rewriting, task_, target_limits(run_.target.info.arch), left_out(run_.options.settings),
       {.sizes = secret_bits(),
@@ -100,7 +106,7 @@ Result<void> Admission::open_builder() {
       &costs_);
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
-  return {};
+  return warnings;
 }
 
 Result<void> Admission::evaluate_reference() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "candidates/measurement.h"
 #include "candidates/task.h"
@@ -44,7 +45,7 @@ class Admission {
 
  private:
   [[nodiscard]] Result<void> read();
-  [[nodiscard]] Result<void> open_builder();
+  [[nodiscard]] Result<std::vector<std::string>> open_builder();
   [[nodiscard]] Result<void> evaluate_reference();
   [[nodiscard]] Error not_in_time(const Error& last) const;
   void judge(const LiftCheck& lift);
