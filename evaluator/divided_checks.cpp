@@ -9,6 +9,7 @@
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "candidates/stop_watch.h"
@@ -26,8 +27,8 @@ using protocol::EmulateRequest;
 using protocol::Part;
 using Clock = std::chrono::steady_clock;
 
-/// The check under several orders, and called often, is run so many times more than others.
-constexpr double kSeveralOrders = 3, kCalledOften = 4;
+/// The check that is called often is run so many times more than others, one other order once more.
+constexpr double kCalledOften = 4, kOtherOrder = 1;
 constexpr double kInPart = 1e15;  // nobody knows: it goes first
 
 void strip(Case& one) {  // checks run PTX
@@ -52,18 +53,27 @@ class EvaluatorImpl::DividedChecks {
         worked_s_(lanes_),
         known_(request.checks.size()),
         home_(request.checks.size()),
-        replies_(request.checks.size()) {}
+        replies_(request.checks.size()) {
+    for (std::size_t i = 0; i < request.checks.size(); ++i) items_.push_back({.check = i});
+  }
 
   Result<EmulateReply> run();
 
  private:
   using Replies = std::vector<std::optional<Result<EmulateReply>>>;
+  /// A check, or one other order of its blocks and warps.
+  struct Item {
+    std::size_t check = 0;
+    int order = 0;  ///< 0: the check itself
+  };
 
   /// Asks for the references of those checks whose inputs are the task's own, or of the others.
   void run_references(bool own_inputs);
   void run_checks();
-  /// Takes a check from those that the lane has to do, or else from the lane with most to do.
-  std::optional<std::size_t> next_check(std::size_t lane);
+  /// Several orders of one check are items of their own.
+  void make_items();
+  /// Takes an item from those that the lane has to do, or else from the lane with most to do.
+  std::optional<std::size_t> next_item(std::size_t lane);
   /// One thread for each lane, until all have ended.
   template <class Work>
   void in_all_lanes(const Work& work);
@@ -73,11 +83,12 @@ class EvaluatorImpl::DividedChecks {
 
   /// See Part::own_work: of the first `count` checks, whose references have run.
   [[nodiscard]] std::uint64_t own_work(const std::string& ptx, std::size_t count) const;
-  [[nodiscard]] double cost_of(std::size_t check) const;
-  EmulateRequest request_for(std::size_t check, Part::Does does) const;
+  [[nodiscard]] bool is_split(std::size_t check) const { return further_.schedules(check) > 1; }
+  [[nodiscard]] double cost_of(const Item& item) const;
+  EmulateRequest request_for(const Item& item, Part::Does does) const;
   Result<EmulateReply> ask(std::size_t lane, const EmulateRequest& part);
-  void keep(std::size_t check, Result<EmulateReply> reply);
-  [[nodiscard]] bool is_over() const { return failed_ < request_.checks.size(); }
+  void keep(std::size_t item, Result<EmulateReply> reply);
+  [[nodiscard]] bool is_over() const { return failed_ < items_.size(); }
 
   EvaluatorImpl& e_;
   FinalRunners& own_;
@@ -87,12 +98,13 @@ class EvaluatorImpl::DividedChecks {
   std::vector<double> worked_s_;       ///< by lane: each has the time that one runner would have
   std::vector<KnownReference> known_;  ///< by check
   FurtherChecks further_;
+  std::vector<Item> items_;  ///< in the order of their verdicts
 
   std::mutex mutex_;               ///< of what follows, while lanes are at work
   std::vector<std::size_t> home_;  ///< the lane that has the reference's answer, by check
-  std::vector<std::vector<std::size_t>> to_do_;                   ///< by lane; the last is the next
-  std::size_t failed_ = std::numeric_limits<std::size_t>::max();  ///< the first check that did
-  Replies replies_;                                               ///< by check
+  std::vector<std::vector<std::size_t>> to_do_;  ///< items by lane; the last is the next
+  std::size_t failed_ = std::numeric_limits<std::size_t>::max();  ///< the first item that did
+  Replies replies_;                                               ///< by item
 };
 
 template <class Work>
@@ -123,7 +135,8 @@ std::uint64_t EvaluatorImpl::DividedChecks::own_work(const std::string& ptx,
   return most;
 }
 
-EmulateRequest EvaluatorImpl::DividedChecks::request_for(std::size_t check, Part::Does does) const {
+EmulateRequest EvaluatorImpl::DividedChecks::request_for(const Item& item, Part::Does does) const {
+  const std::size_t check = item.check;
   const Case& one = request_.checks[check];
   EmulateRequest part;
   part.arch = request_.arch;
@@ -148,16 +161,17 @@ EmulateRequest EvaluatorImpl::DividedChecks::request_for(std::size_t check, Part
                                                     : own_work(one.reference.compiled.ptx, check),
            .timed_follows = request_.timed.has_value()};
   if (does == Part::Does::kCheck) {
-    part.part->schedules = static_cast<int>(further_.schedules(check));
+    part.part->schedules = is_split(check) ? 0 : static_cast<int>(further_.schedules(check));
     part.part->often = check == further_.called_often;
   }
+  if (does == Part::Does::kReorder) part.part->schedules = item.order;
   return part;
 }
 
-void EvaluatorImpl::DividedChecks::keep(std::size_t check, Result<EmulateReply> reply) {
+void EvaluatorImpl::DividedChecks::keep(std::size_t item, Result<EmulateReply> reply) {
   const std::lock_guard lock(mutex_);
-  if (!reply || reply->verdict != Verdict::kOk) failed_ = std::min(failed_, check);
-  replies_[check] = std::move(reply);
+  if (!reply || reply->verdict != Verdict::kOk) failed_ = std::min(failed_, item);
+  replies_[item] = std::move(reply);
 }
 
 void EvaluatorImpl::DividedChecks::run_references(bool own_inputs) {
@@ -175,7 +189,7 @@ void EvaluatorImpl::DividedChecks::run_references(bool own_inputs) {
         wanted.pop_back();
         home_[check] = lane;
       }
-      auto reply = ask(lane, request_for(check, Part::Does::kReference));
+      auto reply = ask(lane, request_for({.check = check}, Part::Does::kReference));
       if (!reply || reply->verdict != Verdict::kOk) {
         keep(check, std::move(reply));
         return;
@@ -186,40 +200,57 @@ void EvaluatorImpl::DividedChecks::run_references(bool own_inputs) {
   });
 }
 
-double EvaluatorImpl::DividedChecks::cost_of(std::size_t check) const {
-  if (request_.checks[check].in_part) return kInPart;
-  return static_cast<double>(known_[check].work) *
-         (1 + (check == further_.reordered ? kSeveralOrders : 0) +
-          (check == further_.called_often ? kCalledOften : 0));
+double EvaluatorImpl::DividedChecks::cost_of(const Item& item) const {
+  if (request_.checks[item.check].in_part) return kInPart;
+  const bool often = item.order == 0 && item.check == further_.called_often;
+  return static_cast<double>(known_[item.check].work) *
+         (1 + (item.order > 0 ? kOtherOrder : 0) + (often ? kCalledOften : 0));
 }
 
-std::optional<std::size_t> EvaluatorImpl::DividedChecks::next_check(std::size_t lane) {
+std::optional<std::size_t> EvaluatorImpl::DividedChecks::next_item(std::size_t lane) {
   const std::lock_guard lock(mutex_);
-  const auto left = [&](const std::vector<std::size_t>& checks) {
+  const auto left = [&](const std::vector<std::size_t>& items) {
     double sum = 0;
-    for (const std::size_t check : checks) sum += 1 + cost_of(check);
+    for (const std::size_t item : items) sum += 1 + cost_of(items_[item]);
     return sum;
   };
   auto* from = &to_do_[lane];
   if (from->empty()) from = &*std::ranges::max_element(to_do_, {}, left);
   while (!from->empty()) {
-    const std::size_t check = from->back();
+    const std::size_t item = from->back();
     from->pop_back();
-    if (check < failed_) return check;
+    if (item < failed_) return item;
   }
   return std::nullopt;
 }
 
+void EvaluatorImpl::DividedChecks::make_items() {
+  items_.clear();
+  for (std::size_t i = 0; i < request_.checks.size(); ++i) {
+    items_.push_back({.check = i});
+    for (int order = 1; is_split(i) && std::cmp_less_equal(order, further_.schedules(i)); ++order)
+      items_.push_back({.check = i, .order = order});
+  }
+  replies_.assign(items_.size(), std::nullopt);
+}
+
 void EvaluatorImpl::DividedChecks::run_checks() {
+  make_items();
   to_do_.assign(lanes_, {});
   std::size_t in_part = 0;
-  for (std::size_t i = 0; i < request_.checks.size(); ++i)
-    to_do_[request_.checks[i].in_part ? in_part++ % lanes_ : home_[i]].push_back(i);
-  for (auto& checks : to_do_)
-    std::ranges::stable_sort(checks, {}, [&](std::size_t check) { return cost_of(check); });
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const auto& [check, order] = items_[i];
+    const std::size_t lane = request_.checks[check].in_part ? in_part++ : home_[check];
+    to_do_[(lane + static_cast<std::size_t>(order)) % lanes_].push_back(i);
+  }
+  for (auto& items : to_do_)
+    std::ranges::stable_sort(items, {}, [&](std::size_t item) { return cost_of(items_[item]); });
   in_all_lanes([&](std::size_t lane) {
-    while (const auto check = next_check(lane))
-      keep(*check, ask(lane, request_for(*check, Part::Does::kCheck)));
+    while (const auto next = next_item(lane)) {
+      const Item& item = items_[*next];
+      const auto does = item.order > 0 ? Part::Does::kReorder : Part::Does::kCheck;
+      keep(*next, ask(lane, request_for(item, does)));
+    }
   });
 }
 
@@ -230,13 +261,14 @@ Result<EmulateReply> EvaluatorImpl::DividedChecks::merged() const {
   for (std::size_t i = 0; i < replies_.size(); ++i) {
     if (!replies_[i]) continue;
     if (!*replies_[i]) return *replies_[i];
+    const auto& [check, order] = items_[i];
     EmulateReply one = **replies_[i];
     max_rel_error = std::max(max_rel_error, one.max_rel_error);
-    if (!request_.checks[i].in_part) one.max_rel_error = max_rel_error;
+    if (!request_.checks[check].in_part) one.max_rel_error = max_rel_error;
     if (one.verdict != Verdict::kOk) return one;
     all.same_bits = all.same_bits && one.same_bits;
     all.wrote_variables = all.wrote_variables || one.wrote_variables;
-    if (!one.unusable.empty()) all.unusable.push_back(static_cast<int>(i));
+    if (!one.unusable.empty() && order == 0) all.unusable.push_back(static_cast<int>(check));
     if (all.not_compared.empty()) all.not_compared = std::move(one.not_compared);
   }
   all.max_rel_error = max_rel_error;

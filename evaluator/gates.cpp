@@ -104,7 +104,10 @@ class EvaluatorImpl::Gates {
       own_.emplace(e_);
       for_candidate_ = own_->for_candidate();
       for_reference_ = own_->for_reference();
-      if (e_.gpu_) place_.emplace(e_.finals_);
+      if (e_.gpu_) {
+        place_.emplace(e_.finals_);
+        e_.gpu_->freshen_soon();
+      }
     }
   }
 
@@ -550,6 +553,7 @@ Result<bool> EvaluatorImpl::Gates::measure() {
        .run_s = evaluation_.measurement.time_us > 0 ? 0 : evaluation_.modelled_us * 1e-6,
        .reference = timed_.reference.key},
       deadline_s, &evaluation_.gates, wanted);
+  if (place_ && e_.finals_.size() > 1) e_.gpu_->freshen_soon();
   if (!measured) return std::unexpected(measured.error());
   if (measured->given_up) {
     evaluation_.screened = true;

@@ -84,6 +84,7 @@ Result<void> GpuClient::start() {
   std::lock_guard lock(mutex_);
   if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
   runner_ = std::move(*runner);
+  served_ = false;
   return {};
 }
 
@@ -102,6 +103,17 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest
   return measure(*message, fresh, deadline_s, gates);
 }
 
+void GpuClient::freshen() {
+  const InOrder::Place turn(turns_);
+  turn.wait();
+  {
+    const std::lock_guard lock(mutex_);
+    if (cancelled_ || (runner_ && !served_)) return;
+  }
+  stop();
+  (void)start();  // whoever measures tries again
+}
+
 Result<void> GpuClient::restart() {
   const InOrder::Place turn(turns_);
   turn.wait();
@@ -118,7 +130,11 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::Frame& message
   turn.wait();
   waiting.stop();
   StopWatch measuring(spent.measure);
-  if (fresh) stop();
+  const bool served = [&] {
+    const std::lock_guard lock(mutex_);
+    return served_;
+  }();
+  if (fresh && served) stop();
   pool::RunnerProcess* runner = nullptr;
   for (int attempt = 0; attempt < 2 && runner == nullptr; ++attempt) {
     {
@@ -138,6 +154,10 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::Frame& message
   if (runner == nullptr)
     return fail(ErrorCode::kInfrastructure, "the GPU's runner cannot be started");
 
+  {
+    const std::lock_guard lock(mutex_);
+    served_ = true;
+  }
   const auto outcome = runner->call(message, deadline_s);
   protocol::MeasureReply reply;
   switch (outcome.status) {
@@ -176,6 +196,7 @@ Result<nlohmann::json> GpuClient::call(const nlohmann::json& message) {
     std::lock_guard lock(mutex_);
     if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
     runner = runner_.get();
+    served_ = true;
   }
   if (runner == nullptr) return fail(ErrorCode::kInfrastructure, "the GPU's runner has ended");
   auto outcome = runner->call(message, kBenchTimeout_s);

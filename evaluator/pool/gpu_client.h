@@ -25,15 +25,18 @@ class GpuClient {
 
   [[nodiscard]] const protocol::DeviceFacts& facts() const { return facts_; }
 
-  /// `fresh`: in a new process. `deadline_s`: the watchdog; a runner that has not answered by then
-  /// is killed (Verdict::kTimeout). A runner that dies is kCrash. `gates`: how long it waited and
-  /// measured is added to it. Errors: kInfrastructure.
+  /// `fresh`: in a process that has served nobody. `deadline_s`: the watchdog; a runner that has
+  /// not answered by then is killed (Verdict::kTimeout). A runner that dies is kCrash. `gates`: how
+  /// long it waited and measured is added to it. Errors: kInfrastructure.
   [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::MeasureRequest& request,
                                                        bool fresh, double deadline_s,
                                                        GateSeconds* gates = nullptr);
   /// The same of a request as it travels.
   [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::Frame& message, bool fresh,
                                                        double deadline_s, GateSeconds* gates);
+  /// Puts a new runner in the place of one that has served somebody, so that who wants a fresh one
+  /// need not wait for it. Waits for its turn.
+  void freshen();
   /// Replaces the runner by a new one: does the GPU still answer? Errors: kInfrastructure.
   [[nodiscard]] Result<void> restart();
 
@@ -66,6 +69,7 @@ class GpuClient {
   InOrder turns_;     ///< one request at a time
   std::mutex mutex_;  ///< of what follows
   std::unique_ptr<pool::RunnerProcess> runner_;
+  bool served_ = false;  ///< that runner, somebody
   bool cancelled_ = false;
 };
 

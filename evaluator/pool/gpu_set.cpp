@@ -359,6 +359,16 @@ Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request
   }
 }
 
+void GpuSet::freshen_soon() {
+  const std::lock_guard lock(mutex_);
+  const bool idles = gpus_.size() == 1 && line_.empty() && !free_.empty() && !cancelled_;
+  const bool busy = freshening_.valid() &&
+                    freshening_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  if (!idles || busy) return;
+  freshening_ =
+      std::async(std::launch::async, [client = gpus_.front()->client.get()] { client->freshen(); });
+}
+
 void GpuSet::cancel() {
   {
     const std::lock_guard lock(mutex_);

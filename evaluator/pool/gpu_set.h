@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -59,6 +60,10 @@ class GpuSet {
   [[nodiscard]] Result<Measured> measure(const protocol::MeasureRequest& request,
                                          const Priority& priority, double deadline_s,
                                          GateSeconds* gates, const StillWanted& wanted = {});
+
+  /// Of one GPU that idles: has a runner started that has served nobody, for a final stage that
+  /// will want one. Returns at once.
+  void freshen_soon();
 
   /// The longest that the reference took on any GPU [us]; 0: not known.
   [[nodiscard]] double reference_us(const std::string& reference_key);
@@ -114,6 +119,7 @@ class GpuSet {
   std::map<std::string, double> first_us_;  ///< by key: what a reference takes on the first GPU
   std::map<std::string, protocol::MeasureRequest> admissions_;  ///< by key
   bool cancelled_ = false;
+  std::future<void> freshening_;
 };
 
 }  // namespace hone

@@ -83,21 +83,20 @@ struct Part {
     kReference,  ///< runs the reference of the one check, which that runner keeps
     kCheck,      ///< the one check, of the candidate
     kRest,       ///< what follows the checks, which are all there
+    kReorder,    ///< the one check, or of an admission its reference, in another order as well
     // Of an admission, with the one check's reference:
-    kAdmit,    ///< in grid order: what is wrong with it
-    kReorder,  ///< in another order, which answered well in grid order
-    kNeed,     ///< does each element of an input count? Then read_whole of the reply holds it
-    kLook,     ///< on made-up inputs: what is not finite
-    kExpect,   ///< compares what it leaves with Case::expected
+    kAdmit,   ///< in grid order: what is wrong with it
+    kNeed,    ///< does each element of an input count? Then read_whole of the reply holds it
+    kLook,    ///< on made-up inputs: what is not finite
+    kExpect,  ///< compares what it leaves with Case::expected
   };
   Does does = Does::kCheck;
   /// The most that references of the check's PTX took on their task's own inputs, in the checks
   /// before it; of kRest, those of the timed PTX in all checks. 0: not known. [warp instructions]
   std::uint64_t own_work = 0;
-  int schedules =
-      0;  ///< of kCheck: other orders of blocks and warps; of kReorder: the number of it
-  bool often = false;              ///< likewise: called until what it keeps repeats
-  bool timed_follows = false;      ///< the whole request has a timed case
+  int schedules = 0;           ///< of kCheck: other orders of blocks and warps; of kReorder: which
+  bool often = false;          ///< of kCheck: called until what it keeps repeats
+  bool timed_follows = false;  ///< the whole request has a timed case
   bool wrote_variables = false;    ///< of kRest: the candidate did, in a check
   std::vector<int> unusable = {};  ///< of kRest: made-up checks that said nothing, by index
   std::string input;               ///< of kNeed

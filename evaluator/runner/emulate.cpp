@@ -392,13 +392,16 @@ EmulateReply Emulate::handle_part(const EmulateRequest& request) {
     return result;
   }
   bool useless = false;
-  result = one.in_part ? check_in_part(one, request, useless)
-                       : check(one, request,
-                               {.again = request.is_final,
-                                .often = part.often,
-                                .schedules = static_cast<std::uint64_t>(part.schedules)},
-                               useless);
-  step.ends(one.in_part ? "check in part" : "check", result, &one);
+  const bool reorders = part.does == Does::kReorder;
+  const Further asked = reorders ? Further{.order = static_cast<std::uint64_t>(part.schedules)}
+                                 : Further{.again = request.is_final,
+                                           .often = part.often,
+                                           .schedules = static_cast<std::uint64_t>(part.schedules)};
+  result = one.in_part ? check_in_part(one, request, useless) : check(one, request, asked, useless);
+  step.ends(one.in_part ? "check in part"
+            : reorders  ? "check in another order"
+                        : "check",
+            result, &one);
   if (useless) result.unusable = {0};
   if (result.verdict == Verdict::kOk) result.same_bits = same_bits_;
   result.wrote_variables = wrote_variables_;

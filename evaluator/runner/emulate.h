@@ -62,6 +62,7 @@ class Emulate {
     bool often = false;           ///< until what it keeps repeats
     bool briefly = false;         ///< else twice, where it wrote a `__device__` variable
     std::uint64_t schedules = 0;  ///< other orders of blocks and warps, which change nothing
+    std::uint64_t order = 0;      ///< or this one of them alone; 0: none
     bool timed = false;           ///< the timed sizes and inputs: sets longest_blocks_
   };
   /// Sets `unusable` when a made-up case says nothing.

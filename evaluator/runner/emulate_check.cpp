@@ -577,7 +577,8 @@ EmulateReply Emulate::check_once(const Case& one, const EmulateRequest& request,
   // Stores that are seen in parts: once the first words first, once the last.
   std::uint64_t schedules = further.schedules;
   if (schedules == 1 && emulator::has_stores_seen_in_parts(**module)) schedules = 2;
-  for (std::uint64_t k = 1; k <= schedules; ++k) {
+  const std::uint64_t first = further.order > 0 ? further.order : 1;
+  for (std::uint64_t k = first; k <= std::max(schedules, further.order); ++k) {
     const auto again =
         run_reordered(*one.candidate, **module, one, outputs, tolerance, budget, one.seed + k);
     if (again.verdict != Verdict::kOk) return again;

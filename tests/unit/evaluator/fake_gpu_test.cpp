@@ -312,6 +312,43 @@ TEST_F(OnAFakeGpu, InTheFinalStageChecksAreDividedAmongRunners) {
   }
 }
 
+// A process that is started while the processor checks is as fresh as one that is started later.
+TEST_F(OnAFakeGpu, EachFinalStageHasAProcessThatHasServedNobody) {
+  auto r = request("scale_wrong_run60");  // counted by the process
+  r.stage = Stage::kFinal;
+  for (int i = 0; i < 3; ++i) {
+    const auto e = evaluate(r);
+    ASSERT_EQ(e.verdict, Verdict::kOk) << i << ": " << e.detail;
+    EXPECT_GE(3 * e.measurement.samples_us.size(), 60U) << "then the test says nothing";
+  }
+}
+
+TEST_F(OnAFakeGpu, InTheFinalStageOrdersOfBlocksAreDividedAmongRunners) {
+  auto r = request("scale_quick");
+  r.stage = Stage::kFinal;
+  r.by_rules = true;
+  r.checks.push_back({doubling("scale", 1500), doubling("scale_quick", 1500), 4});
+  r.checks.push_back({doubling("scale", 300), doubling("scale_quick", 300), 5});
+  std::string& source = r.checks[1].candidate.source;  // the most work
+  const std::string body = "if (i < n) y[i] = 2.0f * x[i];";
+  source.replace(source.find(body), body.size(),
+                 "if (i > 0 && i < n) y[i] = 2.0f * x[i];\n"
+                 "  if (threadIdx.x == 0) atomicExch((int*)y, blockIdx.x == gridDim.x - 1 ? "
+                 "__float_as_int(2.0f * x[0]) : 0);");
+  const auto ordered = evaluate(r);
+  EXPECT_EQ(ordered.verdict, Verdict::kWrongResult) << ordered.detail;
+  EXPECT_NE(ordered.detail.find("the order in which blocks and warps run"), std::string::npos)
+      << ordered.detail;
+  // What is wrong in grid order at a later size comes after it, and at an earlier one before.
+  for (const std::size_t at : {2, 0}) {
+    auto& wrong = r.checks[at].candidate.source;
+    wrong.replace(wrong.find("2.0f"), 4, "3.0f");
+    const auto e = evaluate(r);
+    EXPECT_EQ(e.verdict, Verdict::kWrongResult);
+    EXPECT_EQ(e.detail.find("the order in which") != std::string::npos, at == 2) << e.detail;
+  }
+}
+
 TEST_F(OnAFakeGpu, InTheFinalStageNumbersOfAStrangersOwnAreAmongTheInputs) {
   const auto verdict = [&](bool by_rules) {
     auto r = request("scale_quick");
