@@ -108,7 +108,7 @@ void GpuClient::freshen() {
   turn.wait();
   {
     const std::lock_guard lock(mutex_);
-    if (cancelled_ || (runner_ && !served_)) return;
+    if (cancelled_) return;
   }
   stop();
   (void)start();  // whoever measures tries again

@@ -34,8 +34,8 @@ class GpuClient {
   /// The same of a request as it travels.
   [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::Frame& message, bool fresh,
                                                        double deadline_s, GateSeconds* gates);
-  /// Puts a new runner in the place of one that has served somebody, so that who wants a fresh one
-  /// need not wait for it. Waits for its turn.
+  /// Puts a new runner in the place of the one that is there, so that who wants a fresh one, which
+  /// sees the files that there are now, need not wait for it. Waits for its turn.
   void freshen();
   /// Replaces the runner by a new one: does the GPU still answer? Errors: kInfrastructure.
   [[nodiscard]] Result<void> restart();

@@ -27,6 +27,8 @@ constexpr double kClockLoss = 0.03;  // below the median clock: the pair does no
 // Apart from a slow reference.
 constexpr int kContents = 3, kContentsIfVerySlow = 2;  // which it runs on
 constexpr int kMostRuns = 100, kEnoughRuns = 15, kFewestRuns = 3, kWarmRuns = 5;
+/// Warm runs begin until the others and they have taken so much of the time: one in any case.
+constexpr double kUntilWarm = 1.25;
 
 struct Pair {
   double candidate_us = 0, reference_us = 0;
@@ -202,7 +204,8 @@ class ApartTiming {
       runs_us_.push_back(*us);
       clock_.push_back(clocks_ != nullptr ? clocks_->read() : cuda::Clocks::Reading{});
     }
-    for (int i = 0; i < kWarmRuns && (i == 0 || seconds_spent() < 2 * request_.timing_s); ++i) {
+    const auto is_over = [&] { return seconds_spent() > kUntilWarm * request_.timing_s; };
+    for (int i = 0; i < kWarmRuns && (i == 0 || !is_over()); ++i) {
       const auto us = one_run(BenchCase::Cache::kWarm);
       if (!us) return std::unexpected(us.error());
       times_.warm_us.push_back(*us);
@@ -227,8 +230,9 @@ class ApartTiming {
 
   /// It is so slow that the caches hold nothing of use for it: its last run counts as a warm one.
   Step<void> time_reference() {
-    // Nothing that a run in a check does beside it counts then.
-    if (checked_us_ > kVerySlow_us) {
+    // Nothing that a run in a check does beside it counts: a run lasts longer than what the caches
+    // hold.
+    if (checked_us_ > 0) {
       times_.reference_us.push_back(checked_us_);
       seeds_.push_back(request_.timed.seed);
     }

@@ -14,11 +14,14 @@ constexpr double kCheckingRuns = 16;
 /// Over kVerySlow_s a check, one that is timed, and other inputs: at least two, or as many as are
 /// begun in 2 s. As its own finalist it runs twice.
 constexpr double kRunsIfVerySlow = 2, kFewestOtherInputs = 2, kOtherInputs_s = 2;
-constexpr double kRunsOfItself = 2;
+constexpr double kRunsOfItself = 6, kRunsOfItselfIfVerySlow = 2;
 /// And in pairs with the candidate, within a limit. From some time on it is timed apart instead.
 constexpr double kPairRuns = 60, kPairs_s = 2, kTimedApart_s = 20e-3;
 /// Of a budget, for all final stages, however slow the reference; on a GPU a first one takes long.
 constexpr double kMostForFinals = 0.4, kMostForFinalsOnGpu = 0.45;
+/// Likewise, where the reference is slow, as far as others than the best and the reference are
+/// among them: they have what time is left.
+constexpr double kMostForOthers = 0.3;
 /// What these take is kept back: the best, the reference, and some more.
 constexpr int kPrograms = 4;
 /// On a GPU: the first finalist is compiled and emulated at all sizes, in fresh processes; that of
@@ -77,12 +80,17 @@ double TimePlan::runs_of_reference() const {
   return std::min(kCheckingRuns, kRunsIfVerySlow + others);
 }
 
+/// The reference as its own finalist.
+double TimePlan::seconds_of_reference() const {
+  return kFinalist_s +
+         (reference_is_very_slow() ? kRunsOfItselfIfVerySlow : kRunsOfItself) * reference_s_;
+}
+
 /// Of the best, the reference and some more; where the reference is very slow, of those that will
 /// be timed at all.
 double TimePlan::seconds_of_finals() const {
   if (!reference_is_very_slow()) return kPrograms * seconds_per_finalist();
-  return affordable_finalists(kPrograms - 1) * seconds_per_finalist() + kFinalist_s +
-         kRunsOfItself * reference_s_;
+  return affordable_finalists(kPrograms - 1) * seconds_per_finalist() + seconds_of_reference();
 }
 
 double TimePlan::seconds_per_finalist() const {
@@ -117,7 +125,11 @@ double TimePlan::proposals_end() const {
                                 kLeastFirst_s, kFirstFinalist_s),
                      kPartOfAdmission * admission_s_)
           : std::max(kFirstFinalist_s, admission_s_);
-  const double wanted = seconds_of_finals() + (modelled_ ? 0 : first - (finals_end() - total));
+  const double other = modelled_ ? 0 : first - (finals_end() - total);
+  double wanted = seconds_of_finals() + other;
+  if (!modelled_ && reference_s_ > kTimedApart_s)
+    wanted = std::max(std::min(kMostForOthers * total, wanted),
+                      seconds_per_finalist() + seconds_of_reference() + other);
   const double most = modelled_ ? kMostForFinals : kMostForFinalsOnGpu;
   reserve = std::max(reserve, std::min(most * total, wanted));
   const double begin = std::min(search_begin_s_, total);

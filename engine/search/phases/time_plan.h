@@ -51,6 +51,7 @@ class TimePlan {
   /// In one final stage.
   [[nodiscard]] double runs_of_reference() const;
   [[nodiscard]] double seconds_per_finalist() const;
+  [[nodiscard]] double seconds_of_reference() const;
   [[nodiscard]] double seconds_of_finals() const;
 
   Budget budget_;

@@ -118,6 +118,28 @@ TEST(TimePlan, ASearchHasTimeBesideAVerySlowReference) {
   EXPECT_GE(longer.affordable_finalists(4), 4);
 }
 
+/// Convolutions of 42 to 114 ms had 3 to 5 of 15 s: 6.75 s were kept back for two or three
+/// finalists, of whom the best alone must be timed.
+TEST(TimePlan, BesideASlowReferenceOthersThanTheBestHaveASmallerShare) {
+  for (const double reference_us : {25e3, 53e3, 98e3, 114e3}) {
+    TimePlan plan({.seconds = 15}, false);
+    plan.admitted(reference_us, 2, 3);
+    plan.compiled(1.2);
+    plan.checked(0.3);
+    plan.pioneers_answered();
+    EXPECT_DOUBLE_EQ(plan.search_end(), 10.5) << reference_us;
+    // What the best and the reference take is kept back, however much that is.
+    plan.compiled(4);
+    EXPECT_EQ(plan.search_end() < 10.5, reference_us > 60e3) << reference_us;
+    EXPECT_GE(plan.search_end(), 8.25) << reference_us;
+  }
+  TimePlan longer({.seconds = 60}, false);
+  longer.admitted(98e3, 2, 3);
+  longer.compiled(1.2);
+  longer.pioneers_answered();
+  EXPECT_LT(longer.search_end(), 51) << "then there is time for others";
+}
+
 /// On an H100 that had been opened for the first time attention of 0.7 s had 1.8 s to be searched.
 TEST(TimePlan, BesideAVerySlowReferenceASearchGoesOnUntilWhatWasSentAheadHasAnswers) {
   TimePlan plan({.seconds = 15}, false);
