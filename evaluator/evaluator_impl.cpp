@@ -482,6 +482,14 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   };
   // A search waits for it.
   constexpr pool::Turn kAtOnce = 0;
+  // All forms at once: what a search begins with takes the compilers soon.
+  std::vector<std::future<Result<std::optional<Runnable>>>> in_double;
+  for (const auto& check : request.checks) {
+    if (check.hidden) continue;
+    in_double.push_back(std::async(std::launch::async, [this, &check] {
+      return prepare_precise(check.reference, {.code_for = CodeFor::kEmulator, .turn = kAtOnce});
+    }));
+  }
   const auto timed = prepare_reference(request.timed.reference, {.turn = kAtOnce});
   if (!timed) return at("compiling the reference", begin, timed.error());
   protocol::EmulateRequest emulated;
@@ -495,8 +503,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     if (check.hidden) continue;  // nobody is blamed for sizes that the task does not list
     auto reference = prepare_reference(check.reference, {.turn = kAtOnce});
     if (!reference) return at("compiling the reference", begin, reference.error());
-    auto precise =
-        prepare_precise(check.reference, {.code_for = CodeFor::kEmulator, .turn = kAtOnce});
+    auto precise = in_double[expected.size()].get();
     if (!precise) return at("compiling the reference", begin, precise.error());
     emulated.checks.push_back(
         {.reference = std::move(*reference), .precise = std::move(*precise), .seed = check.seed});
