@@ -361,7 +361,7 @@ Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request
 
 void GpuSet::freshen_soon() {
   const std::lock_guard lock(mutex_);
-  const bool idles = gpus_.size() == 1 && line_.empty() && !free_.empty() && !cancelled_;
+  const bool idles = gpus_.size() == 1 && line_.size() == 0 && !free_.empty() && !cancelled_;
   const bool busy = freshening_.valid() &&
                     freshening_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
   if (!idles || busy) return;
