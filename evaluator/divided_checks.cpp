@@ -61,17 +61,10 @@ class EvaluatorImpl::DividedChecks {
 
  private:
   using Replies = std::vector<std::optional<Result<EmulateReply>>>;
-  /// A check, or one other order of its blocks and warps.
-  struct Item {
-    std::size_t check = 0;
-    int order = 0;  ///< 0: the check itself
-  };
 
   /// Asks for the references of those checks whose inputs are the task's own, or of the others.
   void run_references(bool own_inputs);
   void run_checks();
-  /// Several orders of one check are items of their own.
-  void make_items();
   /// Takes an item from those that the lane has to do, or else from the lane with most to do.
   std::optional<std::size_t> next_item(std::size_t lane);
   /// One thread for each lane, until all have ended.
@@ -83,9 +76,8 @@ class EvaluatorImpl::DividedChecks {
 
   /// See Part::own_work: of the first `count` checks, whose references have run.
   [[nodiscard]] std::uint64_t own_work(const std::string& ptx, std::size_t count) const;
-  [[nodiscard]] bool is_split(std::size_t check) const { return further_.schedules(check) > 1; }
-  [[nodiscard]] double cost_of(const Item& item) const;
-  EmulateRequest request_for(const Item& item, Part::Does does) const;
+  [[nodiscard]] double cost_of(const CheckItem& item) const;
+  EmulateRequest request_for(const CheckItem& item, Part::Does does) const;
   Result<EmulateReply> ask(std::size_t lane, const EmulateRequest& part);
   void keep(std::size_t item, Result<EmulateReply> reply);
   [[nodiscard]] bool is_over() const { return failed_ < items_.size(); }
@@ -98,7 +90,7 @@ class EvaluatorImpl::DividedChecks {
   std::vector<double> worked_s_;       ///< by lane: each has the time that one runner would have
   std::vector<KnownReference> known_;  ///< by check
   FurtherChecks further_;
-  std::vector<Item> items_;  ///< in the order of their verdicts
+  std::vector<CheckItem> items_;  ///< in the order of their verdicts
 
   std::mutex mutex_;               ///< of what follows, while lanes are at work
   std::vector<std::size_t> home_;  ///< the lane that has the reference's answer, by check
@@ -135,7 +127,8 @@ std::uint64_t EvaluatorImpl::DividedChecks::own_work(const std::string& ptx,
   return most;
 }
 
-EmulateRequest EvaluatorImpl::DividedChecks::request_for(const Item& item, Part::Does does) const {
+EmulateRequest EvaluatorImpl::DividedChecks::request_for(const CheckItem& item,
+                                                         Part::Does does) const {
   const std::size_t check = item.check;
   const Case& one = request_.checks[check];
   EmulateRequest part;
@@ -161,7 +154,9 @@ EmulateRequest EvaluatorImpl::DividedChecks::request_for(const Item& item, Part:
                                                     : own_work(one.reference.compiled.ptx, check),
            .timed_follows = request_.timed.has_value()};
   if (does == Part::Does::kCheck) {
-    part.part->schedules = is_split(check) ? 0 : static_cast<int>(further_.schedules(check));
+    part.part->schedules = is_split(request_.checks, further_, check)
+                               ? 0
+                               : static_cast<int>(further_.schedules(check));
     part.part->often = check == further_.called_often;
   }
   if (does == Part::Does::kReorder) part.part->schedules = item.order;
@@ -200,7 +195,7 @@ void EvaluatorImpl::DividedChecks::run_references(bool own_inputs) {
   });
 }
 
-double EvaluatorImpl::DividedChecks::cost_of(const Item& item) const {
+double EvaluatorImpl::DividedChecks::cost_of(const CheckItem& item) const {
   if (request_.checks[item.check].in_part) return kInPart;
   const bool often = item.order == 0 && item.check == further_.called_often;
   return static_cast<double>(known_[item.check].work) *
@@ -224,18 +219,9 @@ std::optional<std::size_t> EvaluatorImpl::DividedChecks::next_item(std::size_t l
   return std::nullopt;
 }
 
-void EvaluatorImpl::DividedChecks::make_items() {
-  items_.clear();
-  for (std::size_t i = 0; i < request_.checks.size(); ++i) {
-    items_.push_back({.check = i});
-    for (int order = 1; is_split(i) && std::cmp_less_equal(order, further_.schedules(i)); ++order)
-      items_.push_back({.check = i, .order = order});
-  }
-  replies_.assign(items_.size(), std::nullopt);
-}
-
 void EvaluatorImpl::DividedChecks::run_checks() {
-  make_items();
+  items_ = items_of(request_.checks, further_);
+  replies_.assign(items_.size(), std::nullopt);
   to_do_.assign(lanes_, {});
   std::size_t in_part = 0;
   for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -247,7 +233,7 @@ void EvaluatorImpl::DividedChecks::run_checks() {
     std::ranges::stable_sort(items, {}, [&](std::size_t item) { return cost_of(items_[item]); });
   in_all_lanes([&](std::size_t lane) {
     while (const auto next = next_item(lane)) {
-      const Item& item = items_[*next];
+      const CheckItem& item = items_[*next];
       const auto does = item.order > 0 ? Part::Does::kReorder : Part::Does::kCheck;
       keep(*next, ask(lane, request_for(item, does)));
     }

@@ -115,4 +115,19 @@ FurtherChecks further_checks(const protocol::EmulateRequest& request,
   return result;
 }
 
+bool is_split(const std::vector<Case>& checks, const FurtherChecks& further, std::size_t check) {
+  return !checks[check].in_part && further.schedules(check) > 1;
+}
+
+std::vector<CheckItem> items_of(const std::vector<Case>& checks, const FurtherChecks& further) {
+  std::vector<CheckItem> items;
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    items.push_back({.check = i});
+    if (!is_split(checks, further, i)) continue;
+    for (int order = 1; std::cmp_less_equal(order, further.schedules(i)); ++order)
+      items.push_back({.check = i, .order = order});
+  }
+  return items;
+}
+
 }  // namespace hone

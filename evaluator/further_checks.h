@@ -42,4 +42,17 @@ struct FurtherChecks {
 [[nodiscard]] FurtherChecks further_checks(const protocol::EmulateRequest& request,
                                            const std::vector<KnownReference>& known);
 
+/// A check, or one other order of its blocks and warps.
+struct CheckItem {
+  std::size_t check = 0;
+  int order = 0;  ///< 0: the check itself
+};
+/// Are the orders of the check, which are several, items of their own? What is checked in part runs
+/// in no other order.
+[[nodiscard]] bool is_split(const std::vector<protocol::Case>& checks, const FurtherChecks& further,
+                            std::size_t check);
+/// What several runners do of the checks, in the order of their verdicts.
+[[nodiscard]] std::vector<CheckItem> items_of(const std::vector<protocol::Case>& checks,
+                                              const FurtherChecks& further);
+
 }  // namespace hone

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "evaluator/evaluator.h"
+#include "evaluator/further_checks.h"
 #include "evaluator/protocol/channel.h"
 
 namespace hone {
@@ -241,6 +242,20 @@ const std::string kHello = fmt::format(
     "printf 'HON2\\x08\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\xa1\\x65hello\\x{:02x}' >&3\n"
     "head -c 10 <&3 >/dev/null\n",
     protocol::kVersion);
+
+// Where all checks were in part the first one, which is dear, ran four times in the same way.
+TEST(DividedChecks, OfWhatIsCheckedInPartNoOtherOrderIsAnItem) {
+  std::vector<protocol::Case> checks(3);
+  FurtherChecks further;  // of the first check several orders
+  further.is_final = true;
+  const auto items = items_of(checks, further);
+  ASSERT_EQ(items.size(), 6U);
+  EXPECT_EQ(items[3].check, 0U);
+  EXPECT_EQ(items[3].order, 3);
+  EXPECT_EQ(items[4].check, 1U);
+  for (protocol::Case& one : checks) one.in_part = true;
+  EXPECT_EQ(items_of(checks, further).size(), checks.size());
+}
 
 TEST(DividedChecks, APartWhoseProcessDiesOnceIsDoneAgain) {
   const auto e = OddRunner("if [ $start = 2 ]; then\n" + kHello + "kill -SEGV $$\nfi").evaluate(60);
