@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "candidates/stop_watch.h"
 #include "evaluator/pool/runner_policy.h"
 
 namespace hone::pool {
@@ -137,8 +138,10 @@ RunnerPool::RunnerPool(std::string mode, int size, const EvaluatorOptions& optio
 
 RunnerPool::~RunnerPool() { cancel(); }
 
-Outcome RunnerPool::call(const nlohmann::json& request, double timeout_s, Turn turn) {
+Outcome RunnerPool::call(const nlohmann::json& request, const TimeLimit& timeout_s, Turn turn,
+                         const std::stop_token& stopping) {
   Outcome outcome;
+  double worked_s = 0;
   int cancels = 0;
   {
     std::lock_guard lock(mutex_);
@@ -146,20 +149,30 @@ Outcome RunnerPool::call(const nlohmann::json& request, double timeout_s, Turn t
   }
   int foreign = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    outcome = call_once(request, timeout_s, turn, cancels);
+    outcome = call_once(request, timeout_s, turn, cancels, stopping);
+    worked_s += outcome.worked_s;
     if (outcome.foreign && ++foreign < kMostForeign) --attempt;
     if (outcome.status != Outcome::Status::kDied && outcome.status != Outcome::Status::kMalformed)
       break;
     if (is_final(mode_, outcome)) break;
   }
+  outcome.worked_s = worked_s;
   return outcome;
 }
 
-Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, Turn turn,
-                              int cancels) {
-  const auto is_cancelled = [&] { return cancelled_ || cancels_ != cancels; };
+Outcome RunnerPool::call_once(const nlohmann::json& request, const TimeLimit& timeout_s, Turn turn,
+                              int cancels, const std::stop_token& stopping) {
+  const auto is_cancelled = [&] {
+    return cancelled_ || cancels_ != cancels || stopping.stop_requested();
+  };
   std::unique_ptr<RunnerProcess> runner;
   std::vector<std::unique_ptr<RunnerProcess>> useless;  // reaped outside the lock
+  // Its end waits for who is in it: it has to come when mutex_ is free again.
+  const std::stop_callback stop(stopping, [&] {
+    const std::lock_guard lock(mutex_);
+    if (busy_.contains(runner.get())) runner->kill();
+    freed_.notify_all();
+  });
   {
     std::unique_lock lock(mutex_);
     const std::uint64_t place = came_++;
@@ -204,11 +217,15 @@ Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, T
     busy_.insert(runner.get());
   }
 
-  Outcome outcome = runner->call(request, timeout_s);
+  double worked_s = 0;
+  StopWatch working(worked_s);
+  Outcome outcome = runner->call(request, timeout_s());
+  working.stop();
 
   std::unique_lock lock(mutex_);
   busy_.erase(runner.get());
   if (is_cancelled()) outcome = {Outcome::Status::kCancelled, {}, "cancelled"};
+  outcome.worked_s = worked_s;
   if (outcome.ok()) {
     idle_.push_back(std::move(runner));
   } else {

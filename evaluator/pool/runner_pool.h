@@ -11,6 +11,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,7 @@ struct Outcome {
   int signal = 0;  ///< that ended it; 0: none
   /// The reply was to another request, of a runner that has served others: not this one's doing.
   bool foreign = false;
+  double worked_s = 0;  ///< what processes were at it, without waiting for one or starting it
   [[nodiscard]] bool ok() const { return status == Status::kReply; }
 };
 
@@ -74,6 +76,9 @@ class RunnerProcess {
 using Turn = double;
 constexpr Turn kUsualTurn = std::numeric_limits<double>::infinity();
 
+/// How long a request may take [s]. It is asked once a process is there for it.
+using TimeLimit = std::function<double()>;
+
 /// Thread-safe; `call` blocks until a process is free.
 class RunnerPool {
  public:
@@ -83,10 +88,16 @@ class RunnerPool {
   /// A runner that dies or lies is replaced and the request tried once more: the cause may lie
   /// outside (out of memory, a stray signal). A request that kills two is at fault itself. So is
   /// one that crashes a rewrite runner, which does nothing but parse. What an earlier request left
-  /// behind, bytes or an answer to something else, costs no attempt.
+  /// behind, bytes or an answer to something else, costs no attempt. Once `stopping` says so, it
+  /// ends as kCancelled, and so does its process, and no other.
+  [[nodiscard]] Outcome call(const nlohmann::json& request, const TimeLimit& timeout_s,
+                             Turn turn = kUsualTurn, const std::stop_token& stopping = {});
   [[nodiscard]] Outcome call(const nlohmann::json& request, double timeout_s,
-                             Turn turn = kUsualTurn);
+                             Turn turn = kUsualTurn, const std::stop_token& stopping = {}) {
+    return call(request, [timeout_s] { return timeout_s; }, turn, stopping);
+  }
 
+  /// Of all requests; idle processes end, too.
   void cancel();
   void resume();
   [[nodiscard]] std::vector<pid_t> pids() const;  ///< of the running processes
@@ -97,7 +108,8 @@ class RunnerPool {
     return given_ % 2 == 0 ? by_turn_.begin()->second : *as_they_came_.begin();
   }
   /// `cancels`: how often the pool had been cancelled when the request came.
-  Outcome call_once(const nlohmann::json& request, double timeout_s, Turn turn, int cancels);
+  Outcome call_once(const nlohmann::json& request, const TimeLimit& timeout_s, Turn turn,
+                    int cancels, const std::stop_token& stopping);
 
   const std::string mode_;
   const int size_;
