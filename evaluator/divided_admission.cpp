@@ -21,7 +21,10 @@ constexpr pool::Turn kSearchWaits = 0;  // for the admission
 
 bool is_ok(const Result<EmulateReply>& reply) { return reply && reply->verdict == Verdict::kOk; }
 
-std::future<Result<EmulateReply>> begin(auto&& work) {
+/// Does it say whether the reference is one? The others say more of one that is.
+bool decides(Part::Does does) { return does == Part::Does::kAdmit || does == Part::Does::kReorder; }
+
+auto begin(auto&& work) {
   return std::async(std::launch::async, std::forward<decltype(work)>(work));
 }
 
@@ -30,14 +33,22 @@ std::future<Result<EmulateReply>> begin(auto&& work) {
 EvaluatorImpl::DividedAdmission::DividedAdmission(EvaluatorImpl& evaluator,
                                                   const EmulateRequest& request,
                                                   const std::vector<CheckCase::Expected>& expected)
-    : e_(evaluator), request_(request), expected_(expected) {
+    : e_(evaluator),
+      request_(request),
+      expected_(expected),
+      limit_s_(evaluator.options_.check_timeout_s) {
   const auto made_up = std::ranges::find_if(request.checks, &protocol::Case::made_up);
   own_ = static_cast<std::size_t>(made_up - request.checks.begin());
   reordered_ = smallest_check({request.checks.begin(), made_up});
 }
 
-Result<EmulateReply> EvaluatorImpl::DividedAdmission::ask(std::size_t check, Part part,
-                                                          CheckCase::Buffers expected) const {
+double EvaluatorImpl::DividedAdmission::left_s(Part::Does does) {
+  const std::lock_guard lock(mutex_);
+  return std::max(0.0, limit_s_ - decided_s_ - (decides(does) ? 0 : looked_s_));
+}
+
+EvaluatorImpl::DividedAdmission::Answer EvaluatorImpl::DividedAdmission::ask(
+    std::size_t check, Part part, CheckCase::Buffers expected) {
   EmulateRequest one;
   one.arch = request_.arch;
   one.profile = request_.profile;
@@ -49,37 +60,54 @@ Result<EmulateReply> EvaluatorImpl::DividedAdmission::ask(std::size_t check, Par
   only.expected = std::move(expected);
   only.reference.compiled.cubin.clear();  // PTX is what is run
   if (only.precise) only.precise->compiled.cubin.clear();
+  const Part::Does does = part.does;
   one.part = std::move(part);
-  // All of them together have the time that one runner would have.
-  const double limit_s = e_.options_.check_timeout_s;
-  const double spent_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  return e_.emulate_within(one, e_.emulators_, std::max(0.0, limit_s - spent_s), limit_s,
-                           kSearchWaits);
+  const auto outcome =
+      e_.emulators_.call(protocol::to_message(one), [&] { return left_s(does); }, kSearchWaits);
+  {
+    const std::lock_guard lock(mutex_);
+    (decides(does) ? decided_s_ : looked_s_) += outcome.worked_s;
+  }
+  Answer answer{.reply = reply_of(outcome, limit_s_), .worked_s = outcome.worked_s};
+  if (!decides(does) && !is_ok(answer.reply) &&
+      outcome.status != pool::Outcome::Status::kCancelled) {
+    trace("admission: a part that decides nothing has no answer");
+    answer.reply = EmulateReply{.verdict = Verdict::kOk};
+  }
+  return answer;
 }
 
-Result<EmulateReply> EvaluatorImpl::DividedAdmission::ask_order(int order) const {
-  return ask(reordered_, {.does = Part::Does::kReorder, .schedules = order});
+Result<EmulateReply> EvaluatorImpl::DividedAdmission::in_order(Answer answer) {
+  in_order_s_ += answer.worked_s;
+  if (is_ok(answer.reply) && in_order_s_ > limit_s_)
+    return reply_of({.status = pool::Outcome::Status::kTimeout}, limit_s_);
+  return std::move(answer.reply);
 }
 
-Result<EmulateReply> EvaluatorImpl::DividedAdmission::run_orders() const {
-  std::vector<std::future<Reply>> orders;
+EvaluatorImpl::DividedAdmission::Answers EvaluatorImpl::DividedAdmission::begin_orders() {
+  Answers orders;
   for (int order = 1; order <= kOrders; ++order)
-    orders.push_back(begin([this, order] { return ask_order(order); }));
+    orders.push_back(begin([this, order] {
+      return ask(reordered_, {.does = Part::Does::kReorder, .schedules = order});
+    }));
+  return orders;
+}
+
+Result<EmulateReply> EvaluatorImpl::DividedAdmission::first_failure(Answers orders) {
   Reply first = EmulateReply{.verdict = Verdict::kOk};
   for (auto& order : orders) {
-    Reply reply = order.get();
+    Reply reply = in_order(order.get());
     if (is_ok(first)) first = std::move(reply);
   }
   return first;
 }
 
 Result<EmulateReply> EvaluatorImpl::DividedAdmission::run_sizes() {
-  std::vector<std::future<Reply>> sizes;
+  Answers sizes;
   for (std::size_t i = 0; i < own_; ++i)
     sizes.push_back(begin([this, i] { return ask(i, {.does = Part::Does::kAdmit}); }));
   std::vector<Reply> replies;
-  for (auto& size : sizes) replies.push_back(size.get());
+  for (auto& size : sizes) replies.push_back(in_order(size.get()));
   check::Fakes fakes(request_.tolerance);
   for (std::size_t i = 0; i < replies.size(); ++i) {
     if (is_ok(replies[i])) {
@@ -88,26 +116,18 @@ Result<EmulateReply> EvaluatorImpl::DividedAdmission::run_sizes() {
       continue;
     }
     if (i > reordered_)
-      if (auto orders = run_orders(); !is_ok(orders)) return orders;
+      if (auto orders = first_failure(begin_orders()); !is_ok(orders)) return orders;
     return replies[i];
   }
   EmulateReply all{.verdict = Verdict::kOk};
   if (const auto fake = fakes.survivor(); !fake.empty()) {
-    if (auto orders = run_orders(); !is_ok(orders)) return orders;
+    if (auto orders = first_failure(begin_orders()); !is_ok(orders)) return orders;
     all.verdict = Verdict::kWrongResult;
     all.reference_failed = true;
     all.detail = fake;
   }
   trace(fmt::format("admission: {} sizes are ok in grid order", own_));
   return all;
-}
-
-std::uint64_t EvaluatorImpl::DividedAdmission::own_work(std::size_t check) const {
-  std::uint64_t most = 0;
-  for (std::size_t i = 0; i < own_; ++i)
-    if (request_.checks[i].reference.compiled.ptx == request_.checks[check].reference.compiled.ptx)
-      most = std::max(most, sizes_[i].reference_work);
-  return most;
 }
 
 std::vector<std::string> EvaluatorImpl::DividedAdmission::inputs_read_whole() const {
@@ -122,28 +142,28 @@ std::vector<std::string> EvaluatorImpl::DividedAdmission::inputs_read_whole() co
 
 Result<EmulateReply> EvaluatorImpl::DividedAdmission::run_rest() {
   const std::vector<std::string> inputs = inputs_read_whole();
-  std::vector<std::future<Reply>> parts;  // as one runner would do them
-  for (int order = 1; own_ > 0 && order <= kOrders; ++order)
-    parts.push_back(begin([this, order] { return ask_order(order); }));
+  Answers orders = own_ > 0 ? begin_orders() : Answers();
+  Answers parts;  // that decide nothing
   for (const std::string& input : inputs)
     parts.push_back(begin([this, &input, asked = static_cast<int>(inputs.size())] {
       return ask(reordered_, {.does = Part::Does::kNeed, .input = input, .inputs = asked});
     }));
   for (std::size_t i = own_; i < request_.checks.size(); ++i)
-    parts.push_back(
-        begin([this, i] { return ask(i, {.does = Part::Does::kLook, .own_work = own_work(i)}); }));
+    parts.push_back(begin([this, i] { return ask(i, {.does = Part::Does::kLook}); }));
   for (std::size_t i = 0; i < own_; ++i)
     if (expected_[i])
-      parts.push_back(begin([this, i]() -> Reply {
+      parts.push_back(begin([this, i]() -> Answer {
         auto buffers = expected_[i]();
-        if (buffers.empty()) return EmulateReply{.verdict = Verdict::kOk};
+        if (buffers.empty()) return {.reply = EmulateReply{.verdict = Verdict::kOk}};
         return ask(i, {.does = Part::Does::kExpect}, std::move(buffers));
       }));
 
+  auto decided = first_failure(std::move(orders));
   std::vector<Reply> replies;
-  for (auto& part : parts) replies.push_back(part.get());
-  const auto failed = std::ranges::find_if_not(replies, is_ok);
-  if (failed != replies.end()) return std::move(*failed);
+  for (auto& part : parts) replies.push_back(part.get().reply);
+  if (!is_ok(decided)) return decided;
+  const auto cancelled = std::ranges::find_if_not(replies, is_ok);
+  if (cancelled != replies.end()) return std::move(*cancelled);
   EmulateReply all{.verdict = Verdict::kOk};
   for (const EmulateReply& size : sizes_) {
     all.said.insert(all.said.end(), size.said.begin(), size.said.end());

@@ -112,8 +112,8 @@ Result<EmulateReply> EvaluatorImpl::DividedChecks::ask(std::size_t lane,
   const double limit_s = e_.options_.check_timeout_s;
   const Seats::Seat seat(e_.final_checks_, own_.serial);
   const StopWatch working(worked_s_[lane]);  // waiting for a seat is not its own doing
-  return e_.emulate_within(part, own_.emulators[lane], std::max(0.0, limit_s - worked_s_[lane]),
-                           limit_s);
+  const double left_s = std::max(0.0, limit_s - worked_s_[lane]);
+  return reply_of(own_.emulators[lane].call(protocol::to_message(part), left_s), limit_s);
 }
 
 std::uint64_t EvaluatorImpl::DividedChecks::own_work(const std::string& ptx,

@@ -155,16 +155,14 @@ void EvaluatorImpl::resume() {
 }
 
 Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& request,
-                                            pool::RunnerPool* own, double limit_s,
-                                            pool::Turn turn) {
+                                            pool::RunnerPool* own, double limit_s, pool::Turn turn,
+                                            const std::stop_token& stopping) {
   if (limit_s <= 0) limit_s = options_.check_timeout_s;
-  return emulate_within(request, own != nullptr ? *own : emulators_, limit_s, limit_s, turn);
+  pool::RunnerPool& pool = own != nullptr ? *own : emulators_;
+  return reply_of(pool.call(protocol::to_message(request), limit_s, turn, stopping), limit_s);
 }
 
-Result<EmulateReply> EvaluatorImpl::emulate_within(const protocol::EmulateRequest& request,
-                                                   pool::RunnerPool& pool, double wait_s,
-                                                   double limit_s, pool::Turn turn) {
-  const auto outcome = pool.call(protocol::to_message(request), wait_s, turn);
+Result<EmulateReply> EvaluatorImpl::reply_of(const pool::Outcome& outcome, double limit_s) {
   EmulateReply reply;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:

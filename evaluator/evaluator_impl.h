@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -81,11 +82,11 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<protocol::EmulateReply> emulate(const protocol::EmulateRequest& request,
                                                        pool::RunnerPool* own = nullptr,
                                                        double limit_s = 0,
-                                                       pool::Turn turn = pool::kUsualTurn);
-  /// Waits `wait_s`, of the `limit_s` that it says.
-  [[nodiscard]] Result<protocol::EmulateReply> emulate_within(
-      const protocol::EmulateRequest& request, pool::RunnerPool& pool, double wait_s,
-      double limit_s, pool::Turn turn = pool::kUsualTurn);
+                                                       pool::Turn turn = pool::kUsualTurn,
+                                                       const std::stop_token& stopping = {});
+  /// What an emulator runner said. `limit_s`: how long it is said to have had.
+  [[nodiscard]] static Result<protocol::EmulateReply> reply_of(const pool::Outcome& outcome,
+                                                               double limit_s);
   /// The same as emulate(), of a final stage: its checks are divided among the stage's runners.
   class DividedChecks;
   [[nodiscard]] Result<protocol::EmulateReply> emulate_divided(

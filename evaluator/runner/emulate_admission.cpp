@@ -106,7 +106,6 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance) {
   for (std::size_t i = 0; i < program.buffers.size(); ++i)
     if ((*first)->touched_whole(static_cast<int>(i)))
       admitted.read_whole.insert(program.buffers[i].name);
-  admitted.reference_work = report.counters.warp_instructions;
   check::Fakes fakes(tolerance);
   const auto precise = kept_.precise(one);
   for (const auto& [index, bytes] : outputs) {

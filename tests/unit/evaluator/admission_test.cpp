@@ -2,11 +2,13 @@
 // after another, and does not depend on how many there are.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
 
 #include "evaluator/evaluator.h"
+#include "evaluator/protocol/channel.h"
 
 namespace hone {
 namespace {
@@ -124,6 +126,87 @@ TEST(AnAdmission, DoesTheRestWhileItWaitsForWhatIsExpected) {
   EXPECT_EQ(admitted->expected_checked, 1);
   EXPECT_NE(admitted->expected_differs.find(", at x[300]"), std::string::npos)
       << admitted->expected_differs;
+}
+
+// It is larger than a message may be.
+TEST(AnAdmission, IsNotRefusedForAnExpectedBufferThatCannotBeSent) {
+  const auto evaluator = with_processes(1);
+  ASSERT_TRUE(evaluator);
+  auto request = reference_of(kDoubles);
+  request.checks[0].expected = [] {
+    return CheckCase::Buffers{{"y", std::string(protocol::kMaxFrame, '\0')}};
+  };
+  const auto admitted = evaluator->admit(request);
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_EQ(admitted->expected_checked, 0);
+  EXPECT_EQ(admitted->expected_differs, "");
+}
+
+/// Where x holds what the task's own inputs do not, it goes on for ever.
+constexpr const char* kEndlessOnOthers =
+    "if (fabsf(x[0]) >= 1.0f || x[0] == x[1] || fabsf(x[0]) < 1e-3f)\n"
+    "    for (volatile int k = 0; k < 1;) {}\n  if (i < n) y[i] = 2.0f * x[i];";
+
+TEST(AnAdmission, IsNotRefusedForInputsThatTheTaskDoesNotList) {
+  EvaluatorOptions options;
+  options.compile_processes = options.check_processes = 1;
+  options.check_timeout_s = 5;
+  auto evaluator = Evaluator::open(*DeviceSpec::parse("emu:sm_90"), options);
+  ASSERT_TRUE(evaluator) << evaluator.error().message;
+  const auto admitted = (*evaluator)->admit(reference_of(kEndlessOnOthers));
+  EXPECT_TRUE(admitted) << admitted.error().message;
+}
+
+TEST(AnAdmission, ThatIsCancelledIsAnError) {
+  const auto evaluator = with_processes(2);
+  ASSERT_TRUE(evaluator);
+  auto request = reference_of(kDoubles);
+  request.checks[0].expected = [&] {  // all that decides may have ended
+    evaluator->cancel();
+    return CheckCase::Buffers{{"y", std::string(1000 * sizeof(float), '\0')}};
+  };
+  const auto admitted = evaluator->admit(request);
+  ASSERT_FALSE(admitted);
+  EXPECT_EQ(admitted.error().code, ErrorCode::kInfrastructure);
+  evaluator->resume();
+  EXPECT_TRUE(evaluator->admit(reference_of(kDoubles)));
+}
+
+// Three sizes of 25 s were refused by one process and admitted by three.
+TEST(AnAdmission, HasTheTimeOfOneProcessHoweverManyThereAre) {
+  const auto slow_at = [](const std::vector<std::int64_t>& sizes) {
+    EvaluationRequest r;
+    for (const std::int64_t n : sizes) {
+      const auto one = scaling(
+          "float s = i;\n  if (n >= 1000 && n < 60000)\n"
+          "#pragma unroll 1\n    for (int k = 0; k < 100000; ++k) s = s * 0.5f + k;\n"
+          "  if (i < n) y[i] = s == 12345.25f ? s : 2.0f * x[i];",
+          n);
+      r.checks.push_back({one, one, 11});
+    }
+    r.timed = {scaling(kDoubles, 1 << 16), scaling(kDoubles, 1 << 16), 12};
+    return r;
+  };
+  const auto evaluator = with_processes(1);
+  ASSERT_TRUE(evaluator);
+  ASSERT_TRUE(evaluator->admit(slow_at({300})));  // starts processes
+  const auto begin = std::chrono::steady_clock::now();
+  const auto one = evaluator->admit(slow_at({1000, 300}));
+  ASSERT_TRUE(one) << one.error().message;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EvaluatorOptions options;
+  options.compile_processes = 1;
+  options.check_timeout_s = 3 * took.count();
+  for (const int processes : {1, 3}) {
+    options.check_processes = processes;
+    auto opened = Evaluator::open(*DeviceSpec::parse("emu:sm_90"), options);
+    ASSERT_TRUE(opened) << opened.error().message;
+    const auto many = slow_at({1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 300});
+    const auto refused = (*opened)->admit(many);
+    ASSERT_FALSE(refused) << processes;
+    EXPECT_NE(refused.error().message.find("the emulated check took more than"), std::string::npos)
+        << refused.error().message;
+  }
 }
 
 TEST(AnAdmission, WithoutCheckSizesIsOfTheTimedSizeAlone) {
