@@ -79,6 +79,16 @@ void keep_common(std::set<std::string>& read_whole, const std::set<std::string>&
   std::erase_if(read_whole, [&](const auto& name) { return !at_timed_size.contains(name); });
 }
 
+/// Its end is the end of what has its token.
+struct StopsAtEnd {
+  StopsAtEnd() = default;
+  StopsAtEnd(const StopsAtEnd&) = delete;
+  StopsAtEnd& operator=(const StopsAtEnd&) = delete;
+  ~StopsAtEnd() { source.request_stop(); }
+
+  std::stop_source source;
+};
+
 /// While a GPU's runner or the search waits for a core, a GPU idles: the others stand back.
 EvaluatorOptions with_gpu(EvaluatorOptions options, bool gpu) {
   if (gpu) options.helper_niceness = 10;
@@ -234,7 +244,8 @@ EmulateReply EvaluatorImpl::keep_model(const std::string& reference_key,
 
 Result<EmulateReply> EvaluatorImpl::modelled_reference(const Case& timed,
                                                        const EvaluationRequest& evaluation,
-                                                       pool::RunnerPool* own) {
+                                                       pool::RunnerPool* own,
+                                                       const std::stop_token& stopping) {
   const bool is_final = evaluation.stage == Stage::kFinal;
   const std::string key =
       timed.reference.key + (is_final ? fmt::format("/{}", evaluation.places) : "");
@@ -245,7 +256,7 @@ Result<EmulateReply> EvaluatorImpl::modelled_reference(const Case& timed,
   request.places = evaluation.places;
   request.is_final = is_final;
   request.timed = Case{.reference = timed.reference, .seed = timed.seed};
-  const auto reply = emulate(request, own);
+  const auto reply = emulate(request, own, 0, pool::kUsualTurn, stopping);
   if (!reply) return std::unexpected(reply.error());
   if (reply->verdict != Verdict::kOk) {
     if (const auto quick = known_model(timed.reference.key)) return *quick;
@@ -453,9 +464,9 @@ Result<void> EvaluatorImpl::add_made_up(protocol::EmulateRequest& emulated,
   return {};
 }
 
-Result<protocol::MeasureReply> EvaluatorImpl::admit_on_gpu(const protocol::EmulateRequest& emulated,
-                                                           const Case& timed,
-                                                           const EvaluationRequest& request) {
+GpuAdmission EvaluatorImpl::admit_on_gpu(const protocol::EmulateRequest& emulated,
+                                         const Case& timed, const EvaluationRequest& request,
+                                         const std::stop_token& stopping) {
   protocol::MeasureRequest measure;
   for (const Case& one : emulated.checks)
     if (!one.made_up) measure.checks.push_back(machine_code_only(one));
@@ -464,7 +475,7 @@ Result<protocol::MeasureReply> EvaluatorImpl::admit_on_gpu(const protocol::Emula
   measure.bits = emulated.bits;
   measure.seed = request.seed;
   measure.timeout_s = options_.device_timeout_s;
-  return gpu_->admit(measure, 60 + 4 * options_.device_timeout_s);
+  return gpu_->admit(measure, 60 + 4 * options_.device_timeout_s, stopping);
 }
 
 Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
@@ -516,16 +527,20 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   std::vector<std::string> said;
   trace("admission: compiled");
   // What the timed size takes begins once every check size is ok in grid order, and goes on beside
-  // what else is asked there: that decides first.
-  std::future<Result<protocol::MeasureReply>> measured;
+  // what else is asked there: that decides first, and where it refuses, nobody waits for the rest.
+  std::future<GpuAdmission> measured;
   std::future<Result<EmulateReply>> modelled;
+  const StopsAtEnd timed_size;
   const auto begin_timed_size = [&] {
+    const auto stopping = timed_size.source.get_token();
     if (gpu_)
-      measured = std::async(std::launch::async,
-                            [&] { return admit_on_gpu(emulated, timed_case, request); });
+      measured = std::async(std::launch::async, [&, stopping] {
+        return admit_on_gpu(emulated, timed_case, request, stopping);
+      });
     else
-      modelled =
-          std::async(std::launch::async, [&] { return modelled_reference(timed_case, request); });
+      modelled = std::async(std::launch::async, [&, stopping] {
+        return modelled_reference(timed_case, request, nullptr, stopping);
+      });
   };
   const auto emulation_begin = Clock::now();
   if (!emulated.checks.empty()) {
@@ -563,7 +578,9 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
                          [this, timed_case, key = slow_runs_key(timed->key, request)] {
                            return sampled_reads(timed_case, key);
                          });
-    const auto reply = measured.get();
+    const GpuAdmission said_there = measured.get();
+    gpu_->leave_out_unlike(said_there);
+    const auto& reply = said_there.reply;
     if (!reply) return std::unexpected(reply.error());
     if (reply->verdict != Verdict::kOk)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));

@@ -29,6 +29,7 @@ namespace hone {
 
 /// The real GPUs, behind their measure runners. Null on the emulator.
 class GpuSet;
+struct GpuAdmission;
 
 /// The emulator could not judge: an instruction it lacks, or a reference too long for it. On a real
 /// GPU the device's own check follows.
@@ -108,16 +109,17 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<void> add_made_up(protocol::EmulateRequest& emulated,
                                          const EvaluationRequest& request);
   /// Likewise: the reference at the check sizes and the timed one on every GPU.
-  [[nodiscard]] Result<protocol::MeasureReply> admit_on_gpu(
-      const protocol::EmulateRequest& emulated, const protocol::Case& timed,
-      const EvaluationRequest& request);
+  [[nodiscard]] GpuAdmission admit_on_gpu(const protocol::EmulateRequest& emulated,
+                                          const protocol::Case& timed,
+                                          const EvaluationRequest& request,
+                                          const std::stop_token& stopping);
   class Gates;
   [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request, bool quick);
   /// The reference's modelled time. That of a final stage is sampled as its finalists are; `own`:
   /// processes of that stage.
   [[nodiscard]] Result<protocol::EmulateReply> modelled_reference(
       const protocol::Case& timed, const EvaluationRequest& evaluation,
-      pool::RunnerPool* own = nullptr);
+      pool::RunnerPool* own = nullptr, const std::stop_token& stopping = {});
   /// What the time model said of this reference before.
   [[nodiscard]] std::optional<protocol::EmulateReply> known_model(const std::string& reference_key);
   /// Gives the one that counts.

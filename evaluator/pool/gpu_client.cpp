@@ -95,12 +95,12 @@ void GpuClient::stop() {
 }
 
 Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest& request,
-                                                  bool fresh, double deadline_s,
-                                                  GateSeconds* gates) {
+                                                  bool fresh, double deadline_s, GateSeconds* gates,
+                                                  const std::stop_token& stopping) {
   // Encoded before the wait: while one candidate is measured the next one's bytes are ready.
   const auto message = protocol::frame(protocol::to_message(request));
   if (!message) return std::unexpected(message.error());
-  return measure(*message, fresh, deadline_s, gates);
+  return measure(*message, fresh, deadline_s, gates, stopping);
 }
 
 void GpuClient::freshen() {
@@ -122,7 +122,8 @@ Result<void> GpuClient::restart() {
 }
 
 Result<protocol::MeasureReply> GpuClient::measure(const protocol::Frame& message, bool fresh,
-                                                  double deadline_s, GateSeconds* gates) {
+                                                  double deadline_s, GateSeconds* gates,
+                                                  const std::stop_token& stopping) {
   GateSeconds unused;
   GateSeconds& spent = gates != nullptr ? *gates : unused;
   StopWatch waiting(spent.wait);
@@ -158,7 +159,14 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::Frame& message
     const std::lock_guard lock(mutex_);
     served_ = true;
   }
-  const auto outcome = runner->call(message, deadline_s);
+  const auto outcome = [&] {
+    const std::stop_callback killing(stopping, [&] { runner->kill(); });
+    return runner->call(message, deadline_s);
+  }();
+  if (stopping.stop_requested()) {
+    stop();
+    return fail(ErrorCode::kInfrastructure, "cancelled");
+  }
   protocol::MeasureReply reply;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:

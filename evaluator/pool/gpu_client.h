@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <stop_token>
 
 #include "candidates/measurement.h"
 #include "candidates/stop_watch.h"
@@ -27,13 +28,16 @@ class GpuClient {
 
   /// `fresh`: in a process that has served nobody. `deadline_s`: the watchdog; a runner that has
   /// not answered by then is killed (Verdict::kTimeout). A runner that dies is kCrash. `gates`: how
-  /// long it waited and measured is added to it. Errors: kInfrastructure.
+  /// long it waited and measured is added to it. `stopping`: then its runner is killed, and it ends
+  /// with an Error. Errors: kInfrastructure.
   [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::MeasureRequest& request,
                                                        bool fresh, double deadline_s,
-                                                       GateSeconds* gates = nullptr);
+                                                       GateSeconds* gates = nullptr,
+                                                       const std::stop_token& stopping = {});
   /// The same of a request as it travels.
   [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::Frame& message, bool fresh,
-                                                       double deadline_s, GateSeconds* gates);
+                                                       double deadline_s, GateSeconds* gates,
+                                                       const std::stop_token& stopping = {});
   /// Puts a new runner in the place of the one that is there, so that who wants a fresh one, which
   /// sees the files that there are now, need not wait for it. Waits for its turn.
   void freshen();

@@ -191,8 +191,8 @@ Result<GpuSet::Turn> GpuSet::take(const Priority& priority) {
   return turn;
 }
 
-Result<protocol::MeasureReply> GpuSet::admit(const protocol::MeasureRequest& request,
-                                             double deadline_s) {
+GpuAdmission GpuSet::admit(const protocol::MeasureRequest& request, double deadline_s,
+                           const std::stop_token& stopping) {
   const std::string& key = request.timed.reference.key;
   if (gpus_.size() > 1) {
     const std::lock_guard lock(mutex_);
@@ -207,8 +207,9 @@ Result<protocol::MeasureReply> GpuSet::admit(const protocol::MeasureRequest& req
     }
     whom.push_back(i);
     asked.push_back(
-        std::async(gpus_.size() > 1 ? std::launch::async : std::launch::deferred,
-                   [&, i] { return gpus_[i]->client->measure(request, false, deadline_s); }));
+        std::async(gpus_.size() > 1 ? std::launch::async : std::launch::deferred, [&, i] {
+          return gpus_[i]->client->measure(request, false, deadline_s, nullptr, stopping);
+        }));
   }
   std::optional<Result<protocol::MeasureReply>> answer;
   std::vector<std::pair<std::size_t, std::string>> others;  // that did not end well
@@ -229,12 +230,15 @@ Result<protocol::MeasureReply> GpuSet::admit(const protocol::MeasureRequest& req
   }
   if (!answer) {
     const std::lock_guard lock(mutex_);
-    return fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed());
+    return {.reply = fail(ErrorCode::kInfrastructure, "no GPU is left: " + who_failed())};
   }
   const bool well = *answer && (*answer)->verdict == Verdict::kOk;
-  if (well && !is_cancelled())
-    for (const auto& [gpu, why] : others) lose(gpu, why);
-  return std::move(*answer);
+  if (!well || is_cancelled()) others.clear();
+  return {.reply = std::move(*answer), .unlike = std::move(others)};
+}
+
+void GpuSet::leave_out_unlike(const GpuAdmission& admission) {
+  for (const auto& [gpu, why] : admission.unlike) lose(gpu, why);
 }
 
 Result<GpuSet::Measured> GpuSet::measure_alone(const protocol::MeasureRequest& request,

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,13 @@
 #include "evaluator/pool/gpu_line.h"
 
 namespace hone {
+
+/// What the GPUs say of a reference.
+struct GpuAdmission {
+  Result<protocol::MeasureReply> reply;
+  /// GPUs, by index, on which it did not end well, though it did on another, and how it ended.
+  std::vector<std::pair<std::size_t, std::string>> unlike = {};
+};
 
 class GpuSet {
  public:
@@ -40,10 +48,11 @@ class GpuSet {
   /// For each GPU that works: how many requests wait for it, or have it.
   [[nodiscard]] std::size_t waiting();
 
-  /// An admission, on every GPU. One that says otherwise than a GPU on which all is well is left
-  /// out.
-  [[nodiscard]] Result<protocol::MeasureReply> admit(const protocol::MeasureRequest& request,
-                                                     double deadline_s);
+  /// An admission, on every GPU. Once `stopping` says so, it ends with an Error.
+  [[nodiscard]] GpuAdmission admit(const protocol::MeasureRequest& request, double deadline_s,
+                                   const std::stop_token& stopping = {});
+  /// Of a reference that is one: leaves out the GPUs that say otherwise.
+  void leave_out_unlike(const GpuAdmission& admission);
 
   struct Measured {
     protocol::MeasureReply reply;

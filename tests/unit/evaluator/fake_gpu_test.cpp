@@ -656,6 +656,27 @@ TEST_F(OnAFakeGpu, AHungReferenceIsTheTasksFault) {
   EXPECT_NE(e.error().message.find("does not finish"), std::string::npos) << e.error().message;
   EXPECT_TRUE(evaluator_->admit(request("scale")));
 }
+// What the GPU was at was waited for.
+TEST_F(OnAFakeGpu, AReferenceThatDependsOnOrderIsRefusedBeforeTheTimedSizeEnds) {
+  auto options = small_options();
+  options.device_timeout_s = 300;
+  auto evaluator = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
+  ASSERT_TRUE(evaluator) << evaluator.error().message;
+  auto r = request("scale_hang", "scale_hang");
+  std::string& source = r.checks[0].reference.source;
+  const std::string body = "if (i < n) y[i] = 2.0f * x[i];";
+  source.replace(source.find(body), body.size(),
+                 "if (i > 0 && i < n) y[i] = 2.0f * x[i];\n"
+                 "  if (threadIdx.x == 0) atomicExch(&y[0], (float)blockIdx.x);");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto refused = (*evaluator)->admit(r);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(120));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("the order in which blocks and warps run"),
+            std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE((*evaluator)->admit(request("scale")));
+}
 TEST_F(OnAFakeGpu, BadReferencesAreNamed) {
   for (const auto& [kernel, message] :
        std::vector<std::pair<std::string, std::string>>{{"scale_hole", "leaves y[5] unwritten"},

@@ -416,6 +416,29 @@ TEST_F(SeveralGpus, OneOnWhichTheReferenceFailsIsLeftOutFromTheStart) {
   EXPECT_EQ(evaluation->verdict, Verdict::kOk);
 }
 
+// The emulator says later than the GPUs that it is no reference.
+TEST_F(SeveralGpus, NoneIsLeftOutOverAReferenceThatIsNone) {
+  describe("gpus 2\n");
+  open();
+  describe("gpus 2\nsick 1\n");
+  auto request = doubling_request("scale");
+  std::string& source = request.checks[0].reference.source;
+  const std::string body = "if (i < n) y[i] = 2.0f * x[i];";
+  source.replace(source.find(body), body.size(),
+                 "if (i > 0 && i < n) y[i] = 2.0f * x[i];\n"
+                 "  if (threadIdx.x == 0) atomicExch(&y[0], (float)blockIdx.x);");
+  request.checks[0].expected = [] {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    return CheckCase::Buffers{};
+  };
+  const auto refused = evaluator_->admit(request);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("the order in which"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(said(), "");
+  for (const GpuUse& use : evaluator_->gpus()) EXPECT_EQ(use.lost, "");
+}
+
 TEST_F(SeveralGpus, WhenAllHaveFailedItSaysSo) {
   describe("gpus 2\n");
   open();
