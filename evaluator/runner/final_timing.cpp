@@ -25,9 +25,10 @@ constexpr double kLongPair_us = 5e3, kVeryLongPair_us = 5e5;
 constexpr int kFewWarmPairs = 3;
 constexpr double kClockLoss = 0.03;  // below the median clock: the pair does not count
 // Apart from a slow reference.
-constexpr int kContents = 3, kContentsIfVerySlow = 2;  // which it runs on
+constexpr std::size_t kContents = 3, kContentsIfVerySlow = 2;  // which it runs on
 constexpr int kMostRuns = 100, kEnoughRuns = 15, kFewestRuns = 3, kWarmRuns = 5;
-/// Warm runs begin until the others and they have taken so much of the time: one in any case.
+/// No warm run but the first begins once cold and warm runs together have taken so many times
+/// `timing_s`.
 constexpr double kUntilWarm = 1.25;
 
 struct Pair {
@@ -230,34 +231,36 @@ class ApartTiming {
 
   /// It is so slow that the caches hold nothing of use for it: its last run counts as a warm one.
   Step<void> time_reference() {
-    // Nothing that a run in a check does beside it counts: a run lasts longer than what the caches
-    // hold.
-    if (checked_us_ > 0) {
-      times_.reference_us.push_back(checked_us_);
-      seeds_.push_back(request_.timed.seed);
-    }
-    for (int i = static_cast<int>(seeds_.size()); i < kContents; ++i) {
-      if (i >= kContentsIfVerySlow && times_.reference_us.front() > kVerySlow_us) break;
+    // A check's run may be the first one, and nothing queues its launches while a flush goes on:
+    // of a run that lasts very long, as the next one says, that is a small part.
+    const bool is_checked = checked_us_ > kVerySlow_us && !itself_;
+    if (is_checked) seeds_.push_back(request_.timed.seed);
+    auto& runs_us = times_.reference_us;
+    while (runs_us.size() < kContents) {
       // Those of the check are remembered, and what a run in double gave for them.
-      const std::uint64_t seed = i == 0 ? request_.timed.seed : random_();
+      const bool is_known = seeds_.empty();
+      const std::uint64_t seed = is_known ? request_.timed.seed : random_();
       HONE_STEP(bench_.make_inputs(seed));
       HONE_STEP(bench_.load(bench_.reference()));
       HONE_STEP(bench_.prepare(bench_.reference(), kPoison));
       const auto us = bench_.timed_run(bench_.reference(), kPoison, request_.timeout_s);
       if (!us) return std::unexpected(us.error());
       HONE_STEP(bench_.inspect(bench_.reference()));
-      if (i > 0 && !itself_) HONE_STEP(answers_.keep(bench_.reference(), seed));
+      if (!is_known && !itself_) HONE_STEP(answers_.keep(bench_.reference(), seed));
       HONE_STEP(bench_.wipe(bench_.reference()));
-      times_.reference_us.push_back(*us);
+      runs_us.push_back(*us);
       seeds_.push_back(seed);
+      if (*us <= kVerySlow_us) continue;
+      if (is_checked && runs_us.size() == 1) runs_us.insert(runs_us.begin(), checked_us_);
+      if (runs_us.size() >= kContentsIfVerySlow) break;
     }
-    times_.reference_warm_us = {times_.reference_us.back()};
+    times_.reference_warm_us = {runs_us.back()};
     return {};
   }
 
   /// The reference as its own candidate: what else there is to know of it, an admission found out.
   Step<FinalTimes> reference_again() {
-    if (times_.reference_us.front() > kVerySlow_us) {
+    if (times_.reference_us.size() < kContents) {
       times_.candidate_us = {times_.reference_us.back()};
       times_.reference_us.pop_back();
       times_.warm_us = times_.reference_warm_us;

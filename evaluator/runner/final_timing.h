@@ -27,9 +27,9 @@ struct FinalTimes {
 /// The same where the reference is so slow that pairs would take long: it runs a few times, each on
 /// inputs of its own, and `answers` remembers what it answered. The candidate then runs on those in
 /// any order, and loads its code anew for every run, so that it remembers none. `checked_s`: what
-/// the reference took to answer a check on the timed case's inputs, 0: it did not run. Over
-/// kVerySlow_us that is one of its two samples. The reference as its own candidate runs twice
-/// there, no more.
+/// the reference took to answer a check on the timed case's inputs, 0: it did not run. The
+/// reference is timed three times; over kVerySlow_us twice, and the check's run, where there was
+/// one, is the first of both. As its own candidate it is timed six times, or twice.
 [[nodiscard]] Step<FinalTimes> time_final_apart(BenchCase& bench,
                                                 const protocol::MeasureRequest& request,
                                                 double limit_s, const cuda::Clocks* clocks,

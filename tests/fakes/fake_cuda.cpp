@@ -292,8 +292,8 @@ CUresult candidate(Function& function, const unsigned char* block) {
     return CUDA_SUCCESS;
   }
   const auto slower = gpus.speed.find(opened_gpu);
-  const double took_us = is("naive")                              ? 50'000
-                         : is("slow")                             ? 400
+  const double took_us = is("naive")  ? is("cached") && !cold ? 25'000 : 50'000
+                         : is("slow") ? 400
                          : is("quick") || (is("cached") && !cold) ? 50
                                                                   : 100;
   clock_us += took_us * (slower != gpus.speed.end() ? slower->second : 1);

@@ -433,6 +433,16 @@ TEST_F(OnAFakeGpu, ASlowReferenceIsNotRunAgainForEachCandidate) {
             Verdict::kWrongResult);
 }
 
+// Without a flush before it this one takes half the time, as it does in a check.
+TEST_F(OnAFakeGpu, OfASlowReferenceTheChecksRunIsNoSample) {
+  auto r = request("scale_quick", "naive_cached");
+  r.stage = Stage::kFinal;
+  const auto e = evaluate(r);
+  ASSERT_EQ(e.verdict, Verdict::kOk) << e.detail;
+  EXPECT_EQ(e.measurement.reference_samples_us.size(), 3U);
+  for (const double us : e.measurement.reference_samples_us) EXPECT_NEAR(us, 50e3, 1);
+}
+
 TEST_F(OnAFakeGpu, ASlowReferenceIsTimedApartFromFinalists) {
   auto r = request("scale_quick", "naive");
   r.stage = Stage::kFinal;
