@@ -56,7 +56,8 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<Evaluation> admit(const EvaluationRequest& request) override;
   [[nodiscard]] Result<Evaluation> evaluate(const EvaluationRequest& request) override;
   void compile_ahead(const EvaluationRequest& request, std::stop_token stopping) override;
-  [[nodiscard]] Result<std::vector<Survey>> survey(const std::vector<ConcreteProgram>& programs);
+  [[nodiscard]] Result<std::vector<Survey>> survey(const std::vector<ConcreteProgram>& programs,
+                                                   const std::stop_token& stopping);
   [[nodiscard]] Result<Ceilings> measure_ceilings() override;
   void use_ceilings(const Ceilings& ceilings) override { info_.ceilings = ceilings; }
   [[nodiscard]] Result<SanitizeResult> sanitize(const SanitizeRequest& request);

@@ -15,11 +15,13 @@ constexpr double kLongestSurvey_s = 5;
 
 }  // namespace
 
-Result<std::vector<Survey>> EvaluatorImpl::survey(const std::vector<ConcreteProgram>& programs) {
+Result<std::vector<Survey>> EvaluatorImpl::survey(const std::vector<ConcreteProgram>& programs,
+                                                  const std::stop_token& stopping) {
   std::vector<Survey> surveys(programs.size());
   std::vector<protocol::Runnable> runnables;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < programs.size(); ++i) {
+    if (stopping.stop_requested()) return infrastructure("cancelled");
     auto runnable = prepare_reference(programs[i], {.code_for = CodeFor::kEmulator});
     if (!runnable && runnable.error().code == ErrorCode::kInfrastructure)
       return std::unexpected(runnable.error());
@@ -29,9 +31,9 @@ Result<std::vector<Survey>> EvaluatorImpl::survey(const std::vector<ConcreteProg
   }
   if (runnables.empty()) return surveys;
   for (protocol::Runnable& runnable : runnables) runnable.compiled.cubin.clear();
-  const auto outcome =
-      emulators_.call(protocol::to_message(protocol::SurveyJob{std::move(runnables), 1}),
-                      std::min(kLongestSurvey_s, options_.check_timeout_s));
+  const auto outcome = emulators_.call(
+      protocol::to_message(protocol::SurveyJob{std::move(runnables), 1}),
+      std::min(kLongestSurvey_s, options_.check_timeout_s), pool::kUsualTurn, stopping);
   switch (outcome.status) {
     case pool::Outcome::Status::kReply: {
       if (const auto error = protocol::error_of(outcome.reply))
@@ -52,10 +54,11 @@ Result<std::vector<Survey>> EvaluatorImpl::survey(const std::vector<ConcreteProg
 }
 
 Result<std::vector<Survey>> survey(Evaluator& evaluator,
-                                   const std::vector<ConcreteProgram>& programs) {
+                                   const std::vector<ConcreteProgram>& programs,
+                                   const std::stop_token& stopping) {
   auto* impl = dynamic_cast<EvaluatorImpl*>(&evaluator);
   if (impl == nullptr) return std::vector<Survey>(programs.size());
-  return impl->survey(programs);
+  return impl->survey(programs, stopping);
 }
 
 }  // namespace hone

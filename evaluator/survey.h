@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,10 @@ struct Survey {
 class Evaluator;
 
 /// One for each program: milliseconds to a second each. Unknown from an evaluator that has no
-/// emulator. An Error is kInfrastructure only. Thread-safe.
+/// emulator. An Error is kInfrastructure only, also where `stopping` says that nobody wants them.
+/// Thread-safe.
 [[nodiscard]] Result<std::vector<Survey>> survey(Evaluator& evaluator,
-                                                 const std::vector<ConcreteProgram>& programs);
+                                                 const std::vector<ConcreteProgram>& programs,
+                                                 const std::stop_token& stopping = {});
 
 }  // namespace hone

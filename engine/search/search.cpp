@@ -21,20 +21,21 @@ namespace {
 constexpr double kMostForSurveys = 0.07;
 
 /// Surveys by the evaluator, of `limit_s` together; 0: without a limit.
-CheckCosts::Ask ask_within(double limit_s, Evaluator& evaluator) {
+Admission::Surveys ask_within(double limit_s, Evaluator& evaluator) {
   return [=, spent_s = 0.0, &evaluator](
-             const std::vector<ConcreteProgram>& programs) mutable -> Result<std::vector<Survey>> {
+             const std::vector<ConcreteProgram>& programs,
+             const std::stop_token& stopping) mutable -> Result<std::vector<Survey>> {
     if (limit_s > 0 && spent_s > limit_s)
       return fail(ErrorCode::kInfrastructure, "there is no time for a survey");
     const auto begin = Clock::now();
-    auto surveys = survey(evaluator, programs);
+    auto surveys = survey(evaluator, programs, stopping);
     spent_s += seconds_since(begin);
     return surveys;
   };
 }
 
-Result<SearchOutcome> through_all_phases(SearchRun& run, CheckCosts::Ask ask) {
-  Admission admission(run, std::move(ask));
+Result<SearchOutcome> through_all_phases(SearchRun& run, Admission::Surveys surveys) {
+  Admission admission(run, std::move(surveys));
   if (auto admitted = admission.admit(); !admitted) return std::unexpected(admitted.error());
   LlmSide llm(run);
   if (run.interrupted()) {

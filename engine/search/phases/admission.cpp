@@ -50,17 +50,24 @@ class Preparing {
 
 }  // namespace
 
-Admission::Admission(SearchRun& run, CheckCosts::Ask survey)
+Admission::Admission(SearchRun& run, Surveys surveys)
     : run_(run),
       task_(run.task),
       task_hash_(run.task.hash()),
-      costs_(run.task, std::move(survey)) {}
+      costs_(run.task, asking_for(std::move(surveys))) {}
+
+CheckCosts::Ask Admission::asking_for(Surveys surveys) const {
+  if (!surveys) return {};
+  return [surveys = std::move(surveys), stopping = unreadable_.get_token()](
+             const std::vector<ConcreteProgram>& programs) { return surveys(programs, stopping); };
+}
 
 Result<void> Admission::admit() {
   run_.report(Phase::kAdmit);
   // Children are started for both, and each takes a part of a second.
   auto opening = std::async(std::launch::async, [this] { return open_builder(); });
   const auto readable = read();
+  if (!readable) unreadable_.request_stop();
   auto opened = opening.get();
   if (!readable) return readable;
   if (!opened) return std::unexpected(opened.error());
@@ -94,7 +101,6 @@ Result<void> Admission::read() {
   return {};
 }
 
-/// What the user should know of the check sizes.
 Result<std::vector<std::string>> Admission::open_builder() {
   task_.check_sizes = affordable_check_sizes(run_.task, costs_);
   auto warnings = slow_check_sizes(task_, costs_);

@@ -2,9 +2,11 @@
 // reference admitted and timed, and finds the roof. It owns what later phases make candidates with.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -22,8 +24,11 @@ namespace hone::search {
 
 class Admission {
  public:
-  /// `run` must outlive it. `survey`: see CheckCosts; may be empty.
-  Admission(SearchRun& run, CheckCosts::Ask survey);
+  /// As CheckCosts::Ask; the answer may be an Error once nobody wants it.
+  using Surveys = std::function<Result<std::vector<Survey>>(const std::vector<ConcreteProgram>&,
+                                                            const std::stop_token&)>;
+  /// `run` must outlive it. `surveys` may be empty.
+  Admission(SearchRun& run, Surveys surveys);
 
   /// Errors: kInvalidInput, kTaskFailed: the task's; kEnvironment, kInfrastructure.
   [[nodiscard]] Result<void> admit();
@@ -44,7 +49,9 @@ class Admission {
   [[nodiscard]] std::map<std::string, Evaluation> take_earlier() { return std::move(earlier_); }
 
  private:
+  [[nodiscard]] CheckCosts::Ask asking_for(Surveys surveys) const;
   [[nodiscard]] Result<void> read();
+  /// What the user should know of the check sizes.
   [[nodiscard]] Result<std::vector<std::string>> open_builder();
   [[nodiscard]] Result<void> evaluate_reference();
   [[nodiscard]] Error not_in_time(const Error& last) const;
@@ -54,6 +61,7 @@ class Admission {
   SearchRun& run_;
   Task task_;
   const std::string task_hash_;
+  std::stop_source unreadable_;  ///< the source: nobody asks what sizes take
   CheckCosts costs_;
   std::unique_ptr<RequestBuilder> builder_;
   std::optional<CompilingAhead> ahead_;  ///< while the reference is admitted
