@@ -27,7 +27,8 @@ Result<schedules::Explanation> LocalRewriting::lifted(const RewriteContext& cont
 }
 
 Result<NestOutputs> LocalRewriting::executed(const RewriteContext& context, const Program& program,
-                                             std::uint64_t seed) {
+                                             std::uint64_t seed,
+                                             const std::stop_token& /*stopping*/) {
   return run_nests(program, context.sizes, seed);
 }
 

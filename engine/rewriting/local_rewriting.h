@@ -14,7 +14,7 @@ class LocalRewriting final : public Rewriting {
   Result<schedules::Explanation> lifted(const RewriteContext& context,
                                         const Program& program) override;
   Result<NestOutputs> executed(const RewriteContext& context, const Program& program,
-                               std::uint64_t seed) override;
+                               std::uint64_t seed, const std::stop_token& stopping) override;
   Result<void> validate(const Program& program, const std::string& path) override;
   Result<std::string> hash(const Program& program, const std::string& path) override;
   std::string formatted(const std::string& source) override;

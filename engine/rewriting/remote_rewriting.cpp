@@ -97,8 +97,8 @@ RemoteRewriting::RemoteRewriting(const RemoteRewritingOptions& options)
       processes_(processes(options)),
       pool_("rewrite", processes_, pool_options(options)) {}
 
-Result<Json> RemoteRewriting::ask(const Json& request) {
-  auto outcome = pool_.call(request, timeout_s_);
+Result<Json> RemoteRewriting::ask(const Json& request, const std::stop_token& stopping) {
+  auto outcome = pool_.call(request, timeout_s_, pool::kUsualTurn, stopping);
   switch (outcome.status) {
     case Status::kReply:
       if (const auto error = protocol::error_of(outcome.reply)) return invalid(*error);
@@ -170,10 +170,10 @@ Result<schedules::Explanation> RemoteRewriting::lifted(const RewriteContext& con
 }
 
 Result<NestOutputs> RemoteRewriting::executed(const RewriteContext& context, const Program& program,
-                                              std::uint64_t seed) {
+                                              std::uint64_t seed, const std::stop_token& stopping) {
   Json request = about("executed", context, program);
   request["seed"] = seed;
-  const auto reply = ask(request);
+  const auto reply = ask(request, stopping);
   if (!reply) return std::unexpected(as_refusal(reply.error()));
   if (auto failure = rewriting::failure_of(*reply)) return refused(failure->message);
   auto outputs = rewriting::nest_outputs_from(*reply);

@@ -35,7 +35,7 @@ class RemoteRewriting final : public Rewriting {
   Result<schedules::Explanation> lifted(const RewriteContext& context,
                                         const Program& program) override;
   Result<NestOutputs> executed(const RewriteContext& context, const Program& program,
-                               std::uint64_t seed) override;
+                               std::uint64_t seed, const std::stop_token& stopping) override;
   Result<void> validate(const Program& program, const std::string& path) override;
   Result<std::string> hash(const Program& program, const std::string& path) override;
   std::string formatted(const std::string& source) override;
@@ -46,7 +46,8 @@ class RemoteRewriting final : public Rewriting {
 
  private:
   /// The child's reply, or its Error; kInvalidInput with the reason when it does not survive.
-  [[nodiscard]] Result<nlohmann::json> ask(const nlohmann::json& request);
+  [[nodiscard]] Result<nlohmann::json> ask(const nlohmann::json& request,
+                                           const std::stop_token& stopping = {});
   [[nodiscard]] nlohmann::json about(const char* op, const RewriteContext& context,
                                      const Program& program);
 

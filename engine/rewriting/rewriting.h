@@ -3,6 +3,7 @@
 // pool of children. LocalRewriting does the work, in those children and in tests. Thread-safe.
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,11 @@ class Rewriting {
                                                               const Program& program) = 0;
 
   /// What the program's nests leave in its buffers at the context's sizes, as run_nests does it.
-  /// Errors: kRefused, the source is more than the child bears.
+  /// Once `stopping` says so, a child that is at it ends, and no other. Errors: kRefused, the
+  /// source is more than the child bears.
   [[nodiscard]] virtual Result<NestOutputs> executed(const RewriteContext& context,
-                                                     const Program& program,
-                                                     std::uint64_t seed) = 0;
+                                                     const Program& program, std::uint64_t seed,
+                                                     const std::stop_token& stopping) = 0;
 
   /// As validate_launches, beside that kInvalidInput for what the child does not bear.
   [[nodiscard]] virtual Result<void> validate(const Program& program, const std::string& path) = 0;

@@ -123,7 +123,7 @@ Result<Json> Server::answer(const Json& message) {
     std::uint64_t seed = 0;
     HONE_TAKE(seed, rewriting::seed_from(message));
     NestOutputs outputs;
-    HONE_TAKE(outputs, local_.executed(context, program, seed));
+    HONE_TAKE(outputs, local_.executed(context, program, seed, {}));
     return rewriting::to_message(outputs);
   }
   if (op != "apply") return fail(ErrorCode::kInternal, "no such question");

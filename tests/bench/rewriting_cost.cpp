@@ -66,8 +66,8 @@ class Counted final : public Rewriting {
     return local_.lifted(context, program);
   }
   Result<NestOutputs> executed(const RewriteContext& context, const Program& program,
-                               std::uint64_t seed) override {
-    return local_.executed(context, program, seed);
+                               std::uint64_t seed, const std::stop_token& stopping) override {
+    return local_.executed(context, program, seed, stopping);
   }
   Result<void> validate(const Program& program, const std::string& path) override {
     return local_.validate(program, path);

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <stop_token>
+#include <thread>
 
 #include "candidates/task_reader.h"
 #include "engine/rewriting/local_rewriting.h"
@@ -28,10 +31,14 @@ class SpoiltRewriting final : public Rewriting {
  public:
   std::function<void(NestOutputs&)> spoil = [](NestOutputs&) {};
   std::atomic<int> generated = 0;  ///< at check sizes: what is evaluated has to be made there
+  std::atomic<int> cancels = 0;    ///< of all requests
+  bool hangs = false;              ///< doing nests, until that is to stop
 
   Result<NestOutputs> executed(const RewriteContext& context, const Program& program,
-                               std::uint64_t seed) override {
-    auto outputs = local_.executed(context, program, seed);
+                               std::uint64_t seed, const std::stop_token& stopping) override {
+    while (hangs && !stopping.stop_requested())
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    auto outputs = local_.executed(context, program, seed, stopping);
     if (outputs) spoil(*outputs);
     return outputs;
   }
@@ -56,7 +63,7 @@ class SpoiltRewriting final : public Rewriting {
   }
   std::string formatted(const std::string& source) override { return source; }
   Result<InitResult> init(const InitRequest& request) override { return local_.init(request); }
-  void cancel() override {}
+  void cancel() override { ++cancels; }
   void resume() override {}
 
  private:
@@ -120,6 +127,24 @@ TEST_F(LiftCheckTest, WhatTakesTooLongIsSaidToBeUnchecked) {
   };
   const LiftCheck lift = check(read("baselines/softmax/softmax.cu"));
   EXPECT_TRUE(lift.text().starts_with("not checked: more than 7 operations, at ")) << lift.text();
+}
+
+// Others' children went with those that did nests.
+TEST_F(LiftCheckTest, WhatIsNotDoneInTimeEndsAloneAndIsSaidToBeUnchecked) {
+  const Task task = read("baselines/softmax/softmax.cu");
+  auto builder = RequestBuilder::make(rewriting_, task, target_limits("sm_90"), {});
+  ASSERT_TRUE(builder) << builder.error().message;
+  auto request = (*builder)->for_program(task.reference, 1);
+  ASSERT_TRUE(request) << request.error().message;
+  rewriting_.hangs = true;
+  {
+    const LiftChecking checking(rewriting_, (*builder)->space().context(), task.reference, *request,
+                                0.05);
+    for (const CheckCase& check : request->checks)
+      if (check.expected) EXPECT_TRUE(check.expected().empty());
+    EXPECT_EQ(checking.judged({}).text(), "not checked: it takes too long");
+  }
+  EXPECT_EQ(rewriting_.cancels, 0);
 }
 
 TEST_F(LiftCheckTest, ASearchAsksGeneratorsOnlyWhereTheLiftAgrees) {

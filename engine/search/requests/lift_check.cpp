@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <stop_token>
 #include <utility>
 
 #include "rewriters/core/registry.h"
@@ -85,23 +86,21 @@ LiftChecking::LiftChecking(Rewriting& rewriting, const RewriteContext& context,
       std::clamp<std::size_t>(static_cast<std::size_t>(std::max(1, rewriting.at_once() - 1)), 1,
                               std::max<std::size_t>(1, count));
   for (std::size_t i = 0; i < threads; ++i)
-    threads_.emplace_back([this, context, &program, seeds] { run(context, program, seeds); });
+    threads_.emplace_back([this, context, &program, seeds](const std::stop_token& stopping) {
+      run(context, program, seeds, stopping);
+    });
 }
 
 LiftChecking::~LiftChecking() {
-  const bool all_done = [&] {
+  {
     const std::lock_guard lock(state_->mutex);
     state_->begun = state_->sizes.size();
-    return state_->all_done();
-  }();
-  if (all_done) return;
-  rewriting_.cancel();
-  threads_.clear();
-  rewriting_.resume();
+  }
+  for (std::jthread& thread : threads_) thread.request_stop();  // all, before one is waited for
 }
 
 void LiftChecking::run(RewriteContext context, const Program& program,
-                       const std::vector<std::uint64_t>& seeds) {
+                       const std::vector<std::uint64_t>& seeds, const std::stop_token& stopping) {
   const auto begin = Clock::now();
   const auto& sizes = context.task->check_sizes;
   while (true) {
@@ -116,7 +115,7 @@ void LiftChecking::run(RewriteContext context, const Program& program,
       made.unchecked = kTooLong;
     } else {
       context.sizes = sizes[i];
-      auto outputs = rewriting_.executed(context, program, seeds[i]);
+      auto outputs = rewriting_.executed(context, program, seeds[i], stopping);
       made.lifted = outputs && outputs->unchecked.empty();
       if (!outputs)
         made.unchecked = outputs.error().message;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,7 +38,7 @@ class LiftChecking {
   /// travel: jobs of workers are not checked.
   LiftChecking(Rewriting& rewriting, const RewriteContext& context, const Program& program,
                EvaluationRequest& admission, double limit_s);
-  /// Cancels what is still being done, and what else `rewriting` does.
+  /// Ends what is still being done.
   ~LiftChecking();
   LiftChecking(const LiftChecking&) = delete;
   LiftChecking& operator=(const LiftChecking&) = delete;
@@ -51,7 +52,8 @@ class LiftChecking {
 
  private:
   struct State;
-  void run(RewriteContext context, const Program& program, const std::vector<std::uint64_t>& seeds);
+  void run(RewriteContext context, const Program& program, const std::vector<std::uint64_t>& seeds,
+           const std::stop_token& stopping);
 
   Rewriting& rewriting_;
   const std::shared_ptr<State> state_;

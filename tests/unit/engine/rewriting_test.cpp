@@ -170,7 +170,8 @@ class FakeRewriting final : public Rewriting {
   Result<schedules::Explanation> lifted(const RewriteContext&, const Program&) override {
     return schedules::Explanation{};
   }
-  Result<NestOutputs> executed(const RewriteContext&, const Program&, std::uint64_t) override {
+  Result<NestOutputs> executed(const RewriteContext&, const Program&, std::uint64_t,
+                               const std::stop_token&) override {
     return NestOutputs{};
   }
   Result<void> validate(const Program&, const std::string&) override { return {}; }
@@ -230,7 +231,8 @@ class SortingRewriting final : public Rewriting {
   Result<schedules::Explanation> lifted(const RewriteContext&, const Program&) override {
     return schedules::Explanation{};
   }
-  Result<NestOutputs> executed(const RewriteContext&, const Program&, std::uint64_t) override {
+  Result<NestOutputs> executed(const RewriteContext&, const Program&, std::uint64_t,
+                               const std::stop_token&) override {
     return NestOutputs{};
   }
   Result<void> validate(const Program&, const std::string&) override { return {}; }
