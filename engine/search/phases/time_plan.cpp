@@ -12,8 +12,9 @@ constexpr double kSlowReference_s = 10e-3, kVerySlow_s = 0.1;
 /// Runs of the reference that one final stage is expected to take: checks and other inputs.
 constexpr double kCheckingRuns = 16;
 /// Over kVerySlow_s a check, one that is timed, and other inputs: at least two, or as many as are
-/// begun in 2 s. As its own finalist it runs twice.
+/// begun in 2 s.
 constexpr double kRunsIfVerySlow = 2, kFewestOtherInputs = 2, kOtherInputs_s = 2;
+/// As its own finalist.
 constexpr double kRunsOfItself = 6, kRunsOfItselfIfVerySlow = 2;
 /// And in pairs with the candidate, within a limit. From some time on it is timed apart instead.
 constexpr double kPairRuns = 60, kPairs_s = 2, kTimedApart_s = 20e-3;

@@ -53,7 +53,7 @@ Format format_of(DotInput type) {
 }
 
 constexpr int kDoubleBias = 1023, kDoubleFraction = 52;
-constexpr int kMostInChunk = 64;  // DotModel::chunk is 32 or less
+constexpr int kMostInChunk = 32;  // the largest DotModel::chunk
 
 /// Of a double that is neither zero nor subnormal, as all values of floats and their products are:
 /// the exponent of its leading bit.
