@@ -210,11 +210,18 @@ TEST(Messages, EveryFieldOfAReplyIsChecked) {
   reply.detail = "s[3]";
   reply.time_us = 12.5;
   reply.counters = {{"blocks", 4}};
+  reply.fakes = {{.buffer = "y", .fake = "zeros", .passed = false, .exact = true}};
   const Json good = to_message(reply);
   const auto back = emulate_reply_from(through_cbor(good));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->verdict, Verdict::kRace);
   EXPECT_EQ(back->counters.at("blocks"), 4);
+  EXPECT_EQ(to_message(*back), good);
+  for (const auto& [key, value] : good["fakes"][0].items()) {
+    Json bad = good;
+    bad["fakes"][0][key] = nullptr;
+    EXPECT_FALSE(emulate_reply_from(bad)) << key;
+  }
   for (const auto& [key, value] : good.items()) {
     Json bad = good;
     bad.erase(key);
@@ -242,7 +249,9 @@ TEST(Messages, EveryFieldOfAPartIsChecked) {
                       .often = true,
                       .timed_follows = true,
                       .wrote_variables = true,
-                      .unusable = {0, 7}};
+                      .unusable = {0, 7},
+                      .input = "x",
+                      .inputs = 2};
   const Json good = to_message(request);
   const auto back = emulate_request_from(through_cbor(good));
   ASSERT_TRUE(back) << back.error().message;
