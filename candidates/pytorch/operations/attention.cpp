@@ -1,5 +1,6 @@
-// scaled_dot_product_attention as a person writes it first: scores, softmax of each row in place,
-// values. generate-attention recognises these three.
+// scaled_dot_product_attention as a person writes it first: scores, softmax of each row, values.
+// generate-attention recognises these three; each can be replaced alone, too, as none writes what
+// it reads.
 #include <fmt/format.h>
 
 #include "candidates/pytorch/operations.h"
@@ -11,7 +12,7 @@ namespace attention {
 namespace {
 
 struct Attention {
-  Tensor query, key, value, scores, result;
+  Tensor query, key, value, scores, weights, result;
   std::optional<Tensor> mask;  ///< repeated to the scores' shape
   bool causal = false;
   std::int64_t group = 1;  ///< heads of the query for one of key and value
@@ -88,16 +89,20 @@ void write_scores(Call& call, const Attention& the) {
 }
 
 void write_softmax(Call& call, const Attention& the) {
-  Tensor rows = the.scores;
-  Tensor outer = rows;
+  Tensor outer = the.scores;
   outer.shape.pop_back();
   outer.strides.pop_back();
   merge_dimensions(call.to.sizes, {&outer});
-  rows.shape = {outer.shape[0], the.scores.shape.back()};
-  rows.strides = {the.scores.shape.back(), 1};
+  const auto as_rows = [&](Tensor tensor) {
+    tensor.shape = {outer.shape[0], the.scores.shape.back()};
+    tensor.strides = {the.scores.shape.back(), 1};
+    return tensor;
+  };
+  const Tensor rows = as_rows(the.scores);
   Kernel kernel(call.to, "attention_softmax",
-                "Softmax of each row of scores, in place, one thread for each.");
-  const auto s = kernel.inout("S", rows);
+                "Softmax of each row of scores, one thread for each.");
+  const auto s = kernel.in("S", rows);
+  const auto p = kernel.out("P", as_rows(the.weights));
   const Indices row = kernel.each({{"row", rows.shape[0]}});
   const Indices at = {row[0], "j"};
   const std::string count = kernel.size("cols", rows.shape[1]);
@@ -118,14 +123,14 @@ void write_softmax(Call& call, const Attention& the) {
   // A row that sees nothing is 0, as in PyTorch.
   if (the.mask) value = fmt::format("largest == -INFINITY ? {} : {}", literal(0, rows.type), value);
   kernel.loop("j", count);
-  kernel.store(s, at, value);
+  kernel.store(p, at, value);
   kernel.end();
   kernel.launch();
 }
 
 void write_values(Call& call, const Attention& the) {
-  Kernel kernel(call.to, "attention_values", "Rows of scores times the values, one thread each.");
-  const auto s = kernel.in("S", the.scores);
+  Kernel kernel(call.to, "attention_values", "Rows of weights times the values, one thread each.");
+  const auto p = kernel.in("P", the.weights);
   const auto v = kernel.in("V", the.value);
   const auto o = kernel.out("O", the.result);
   const Indices at = kernel.each(box(the.result, "row", "d"));
@@ -133,10 +138,10 @@ void write_values(Call& call, const Attention& the) {
   const Sum sum(kernel, the.scores.type, call.to.sizes.value(the.scores.shape.back()));
   sum.begin("out");
   kernel.loop("j", kernel.size("seq", the.scores.shape.back()));
-  Indices in_s = at, in_v = at;
-  in_s[rank - 1] = "j";
+  Indices in_p = at, in_v = at;
+  in_p[rank - 1] = "j";
   in_v[rank - 2] = "j";
-  kernel.line(sum.add("out", kernel.load(s, in_s), kernel.load(v, shared(the, in_v))));
+  kernel.line(sum.add("out", kernel.load(p, in_p), kernel.load(v, shared(the, in_v))));
   kernel.end();
   kernel.store(o, at, stored_as(the.result.type, sum.value("out")));
   kernel.launch();
@@ -194,6 +199,7 @@ void attend(Call& call) {
   the.value = expanded(sizes, the.value, with(theirs, columns, the.value.shape[rank - 1]));
   const ScalarType type = the.query.type == ScalarType::kF64 ? ScalarType::kF64 : ScalarType::kF32;
   the.scores = call.between(type, with(batch, rows, columns), "scores");
+  the.weights = call.between(type, with(batch, rows, columns), "weights");
   const std::string_view mask = call.has("attn_bias") ? "attn_bias" : "attn_mask";
   if (call.has(mask)) {
     the.mask = call.tensor(mask);
