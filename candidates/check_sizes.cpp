@@ -15,6 +15,7 @@ constexpr std::int64_t kSmallElements = 1 << 17;  // of all buffers together
 constexpr std::int64_t kSmallFlops = 8'000'000;   // an emulator runs about as many in a second
 constexpr std::int64_t kSmallThreads = 1 << 17;   // of all launches together
 constexpr std::int64_t kKeep = 16;  // a size this small is a radius, a stride or a count: keep it
+constexpr std::int64_t kFewOuter = 3;
 constexpr std::int64_t kLargest = 4096;
 constexpr int kMaxTrials = 4000;
 
@@ -83,6 +84,38 @@ Bindings clipped_hard(const Bindings& sizes, std::int64_t cap) {
   return out;
 }
 
+/// Sizes that only count how often the same is done: with them begins the shape of each buffer that
+/// has any of them, and two more follow.
+std::vector<std::string> outer_sizes(const Task& task) {
+  const auto outer_of = [](const Buffer& buffer) {
+    std::vector<std::string> outer;
+    for (std::size_t i = 0; i + 2 < buffer.shape.size(); ++i)
+      outer.push_back(buffer.shape[i].text());
+    return outer;
+  };
+  const auto& buffers = task.reference.buffers;
+  const auto result =
+      std::ranges::find_if(buffers, [](const Buffer& buffer) { return is_output(buffer.role); });
+  if (result == buffers.end()) return {};
+  std::vector<std::string> outer = outer_of(*result);
+  for (std::size_t before = outer.size() + 1; outer.size() < before;) {
+    before = outer.size();
+    for (const Buffer& buffer : buffers) {
+      std::set<std::string> names;
+      for (const Expr& extent : buffer.shape) names.merge(extent.names());
+      if (std::ranges::none_of(outer, [&](const auto& name) { return names.contains(name); }))
+        continue;
+      const std::vector<std::string> its = outer_of(buffer);
+      outer.erase(std::ranges::mismatch(outer, its).in1, outer.end());
+    }
+  }
+  std::erase_if(outer, [&](const std::string& name) {
+    const auto timed = task.sizes.find(name);
+    return timed == task.sizes.end() || timed->second <= kFewOuter;
+  });
+  return outer;
+}
+
 // Values worth trying for one size, small first: divisors and powers of two of moderate size.
 std::vector<std::int64_t> values_for(std::int64_t timed) {
   std::set<std::int64_t> values;
@@ -122,6 +155,15 @@ std::optional<Bindings> find_base(const Task& task) {
     const Bindings sizes = clipped(task.sizes, cap);
     const Fit found = fit(task, sizes);
     if (found.holds && found.small) return sizes;
+  }
+  // Few of what is done alike, rather than little of each: tiles are larger than 12 x 12.
+  if (const auto outer = outer_sizes(task); !outer.empty()) {
+    for (const std::int64_t cap : {48, 32, 24, 16}) {
+      Bindings sizes = clipped(task.sizes, cap);
+      for (const std::string& name : outer) sizes[name] = kFewOuter;
+      const Fit found = fit(task, sizes);
+      if (found.holds && found.small) return sizes;
+    }
   }
   for (const std::int64_t cap : {12, 8, 6, 4}) {
     const Bindings sizes = clipped_hard(task.sizes, cap);

@@ -283,6 +283,28 @@ TEST(TaskReader, DerivesSmallCheckSizes) {
   EXPECT_NE(four[0], four[1]);
 }
 
+TEST(TaskReader, ChecksFewBatchesOfTilesThatAreNotTiny) {
+  const auto task = parse_task(R"(/* hone {
+  "name": "products",
+  "sizes": {"A": 32, "B": 32, "M": 512, "N": 512, "K": 1024},
+  "buffers": [
+    {"name": "x", "type": "f32", "shape": ["A", "B", "M", "K"]},
+    {"name": "w", "type": "f32", "shape": ["A", "B", "K", "N"]},
+    {"name": "bias", "type": "f32", "shape": ["N"]},
+    {"name": "y", "type": "f32", "shape": ["A", "B", "M", "N"], "role": "out"}],
+  "launches": [{"kernel": "f", "grid": ["A*B*M*N"], "block": [1], "args": ["x", "w", "bias", "y"]}]
+} */
+__global__ void f(const float*, const float*, const float*, float*) {}
+)",
+                               "t.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  ASSERT_EQ(task->check_sizes.size(), 2U);
+  for (const Bindings& sizes : task->check_sizes) {
+    EXPECT_LE(sizes.at("A") * sizes.at("B"), 9);
+    for (const char* name : {"M", "N", "K"}) EXPECT_GE(sizes.at(name), 15) << name;
+  }
+}
+
 TEST(TaskReader, SaysWhenNoSmallSizesCanBeDerived) {
   std::string json = replaced(kScaleJson, R"("check_sizes": [{"N": 64}, {"N": 33}],)", "");
   json = replaced(json, R"({"N": 4096})", R"({"N": 1000000})");
