@@ -176,6 +176,8 @@ int run(const Options& options) {
         {"flops", outcome->roof.flops}}},
       {"best", results::finalist_json(outcome->ranked.front())},
       {"finalists", ranked},
+      {"seemed_faster",
+       {{"programs", outcome->seemed_faster}, {"speedup", outcome->seemed_speedup}}},
       {"speedup_against", results::against_json(baselines, best_time_us)},
       {"counts", results::counts_json(outcome->counts)},
       {"pace", results::pace_json(outcome->pace)},

@@ -217,7 +217,11 @@ def _search_parts(
         found = searched[part.task_hash]
         report.device, report.modelled = found["device"], found["modelled"]
         reference_us = found["reference"]["time_us"]
-        report.parts.append(part_report(nodes, part.task_hash, found["best"], reference_us))
+        said = part_report(nodes, part.task_hash, found["best"], reference_us)
+        seemed = found["seemed_faster"]
+        if said.candidate is None and seemed["programs"] > 0:
+            said.why_eager = _too_late(seemed["programs"], seemed["speedup"])
+        report.parts.append(said)
     if refusal is not None and not searched:
         raise refusal
 
@@ -244,8 +248,17 @@ def part_report(nodes: int, task_hash: str, best: Dict[str, Any], reference_us: 
     return part
 
 
+def _too_late(programs: int, speedup: float) -> str:
+    return (
+        f"none of {programs} programs that seemed faster, the best of them {speedup:.2f} times, passed its "
+        "final check in time: a larger budget has more of it"
+    )
+
+
 def _why_eager(report: Report, where: torch.device) -> Optional[str]:
     if not report.candidates:
+        if len(report.parts) == 1:
+            return report.parts[0].why_eager
         return "the search found nothing faster"
     if report.modelled:
         return f"the search was on {report.device}: an emulated device has no operators to call"

@@ -193,7 +193,7 @@ class Tf32(unittest.TestCase):
 
     def test_kernelbench_asks_what_pytorch_is_off_by(self):
         loaded = types.SimpleNamespace(model=Switched(64, 8).eval(), device=torch.device("cpu"))
-        loaded.inputs = lambda seed, draw_on: (
+        loaded.trial = lambda trial, seed: (
             torch.randn(4, 64, generator=torch.Generator().manual_seed(seed)),
         )
 
