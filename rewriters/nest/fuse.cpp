@@ -8,7 +8,9 @@
 #include <set>
 
 #include "rewriters/affine/equations.h"
+#include "rewriters/affine/integers.h"
 #include "rewriters/nest/canonical.h"
+#include "rewriters/nest/prefix.h"
 #include "rewriters/nest/renumber.h"
 
 namespace hone::nest {
@@ -109,6 +111,7 @@ class Fuser {
       if (nest.combine.empty() && nest.covers) made = std::move(nest);
     }
     if (count != 1) made.reset();
+    if (made) made->value = with_own_elements(nodes_, made->value);
     return made ? &*made : nullptr;
   }
 
@@ -129,6 +132,17 @@ class Fuser {
   Ref filled(Ref value) {
     if (!value->has_load) return value;
     return nodes_.replace(value, [&](Ref node) -> Ref {
+      if (outside_ && node->kind == Node::Kind::kReduce) {
+        outside_ = false;
+        const Ref made = filled(node);
+        outside_ = true;
+        return made;
+      }
+      if (outside_ && node->is("select")) {
+        const Ref condition = without_implied(node->args[0]);
+        return nodes_.select(filled(condition), filled_where(condition, node->args[1]),
+                             filled_where(nodes_.negate(condition), node->args[2]));
+      }
       if (node->kind != Node::Kind::kLoad) return nullptr;
       const Ref element = filled(node->args[0]);
       std::size_t launch = 0;
@@ -143,6 +157,58 @@ class Fuser {
       }
       return nodes_.load(node->op, node->type, element);
     });
+  }
+
+  /// "i >= 5" of "i >= 3 and i >= 5", as the last of several branches asks.
+  Ref without_implied(Ref condition) {
+    const std::vector<Ref> parts = conjuncts(condition);
+    Ref left = nodes_.boolean(true);
+    for (const Ref part : parts) {
+      const bool is_implied = std::ranges::any_of(parts, [&](Ref other) {
+        return part->is(">=0") && other->is(">=0") &&
+               part->args[0]->terms == other->args[0]->terms &&
+               part->args[0]->constant > other->args[0]->constant;
+      });
+      if (!is_implied) left = nodes_.both(left, part);
+    }
+    return left;
+  }
+
+  /// Of an index the values that a condition leaves.
+  std::map<SymbolId, Range> left_by(Ref condition) {
+    std::map<SymbolId, Range> all;
+    for (const Ref part : conjuncts(condition)) {
+      if (!part->is(">=0") || part->args[0]->terms.size() != 1) continue;
+      const auto& [by, atom] = part->args[0]->terms[0];
+      if (atom->kind != Node::Kind::kIndex) continue;
+      Range& range =
+          all.try_emplace(atom->symbol, 0, nodes_.extent(atom->symbol) - 1).first->second;
+      const std::int64_t constant = part->args[0]->constant;
+      if (by > 0)
+        range.low = std::max(range.low, -floor_divide(constant, by));
+      else
+        range.high = std::min(range.high, floor_divide(constant, -by));
+    }
+    std::erase_if(all, [&](const auto& one) {
+      const auto& [low, high] = one.second;
+      return low > high || (low == 0 && high == nodes_.extent(one.first) - 1);
+    });
+    return all;
+  }
+
+  /// filled() of what is asked for only where the condition holds. So indices count from where that
+  /// lets them begin: of what tensors that were joined are made is found by it.
+  Ref filled_where(Ref condition, Ref value) {
+    if (!value->has_load) return value;
+    Nodes::Substitution there, back;
+    for (const auto& [symbol, range] : left_by(condition)) {
+      const SymbolId part =
+          nodes_.new_symbol(nodes_.symbol(symbol).name, range.high - range.low + 1);
+      there[symbol] = nodes_.add(nodes_.index(part), nodes_.integer(range.low));
+      back[part] = nodes_.subtract(nodes_.index(symbol), nodes_.integer(range.low));
+    }
+    if (there.empty()) return filled(value);
+    return nodes_.substitute(filled(nodes_.substitute(value, there)), back);
   }
 
   bool needed_elsewhere(std::size_t launch, const std::string& buffer) const {
@@ -224,6 +290,7 @@ class Fuser {
   Nodes& nodes_;
   std::size_t target_ = 0;
   Depth depth_ = Depth::kAll;
+  bool outside_ = true;  ///< of reductions: within them a load is shared by many results
   std::set<std::size_t> taken_;
   std::map<std::pair<std::size_t, std::string>, std::optional<Nest>> makers_;
 };

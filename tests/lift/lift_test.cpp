@@ -149,6 +149,22 @@ TEST(Lift, WhatIsPutInTakesAFlatIndexApart) {
   EXPECT_TRUE(nest.covers);
 }
 
+/// What is loaded only where a condition holds is found by that: parts of a joined tensor.
+TEST(Lift, PartsOfAJoinedTensorArePutIn) {
+  for (const auto& [name, launches] :
+       {std::pair{"cumsum_shifted_by_joining", 3U}, {"joined_columns_of_three", 4U}}) {
+    const Task task = task_of(name);
+    const auto lifted = nest::lift(task.reference, task.sizes);
+    ASSERT_TRUE(lifted) << lifted.error().message;
+    const auto sites = nest::sites(*lifted);
+    ASSERT_FALSE(sites.empty());
+    EXPECT_EQ(sites[0].launches.size(), launches) << name;
+    ASSERT_EQ(sites[0].nests.size(), 1U) << name;
+    for (const nest::Ref load : nest::loads_in(sites[0].nests[0].value))
+      EXPECT_TRUE(std::set<std::string>({"x", "a", "b", "c"}).contains(load->op)) << load->op;
+  }
+}
+
 TEST(Lift, NoTwoSitesHaveOneName) {
   const Task task = task_of("jacobi_many_launches");
   const auto lifted = nest::lift(task.reference, task.sizes);
