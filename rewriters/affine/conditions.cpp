@@ -20,26 +20,18 @@ Ref Nodes::non_negative(Ref a) {
     for (const Term& term : a->terms) reduced.push_back({term.coefficient / common, term.atom});
     a = sum(floor_divide(a->constant, common), reduced);
   }
-  Node node;
-  node.type = ScalarType::kBool;
-  node.op = ">=0";
-  node.args = {a};
-  return make(std::move(node));
+  return make(Op::kNonNegative, ScalarType::kBool, {a});
 }
 
 Ref Nodes::is_zero(Ref a) {
   if (a->is_constant()) return boolean(a->constant == 0);
   if (const auto all = range(a); all && (all->low > 0 || all->high < 0)) return boolean(false);
   if (a->terms[0].coefficient < 0) a = scale(a, -1);
-  Node node;
-  node.type = ScalarType::kBool;
-  node.op = "==0";
-  node.args = {a};
-  return make(std::move(node));
+  return make(Op::kIsZero, ScalarType::kBool, {a});
 }
 
 std::vector<Ref> conjuncts(Ref condition) {
-  if (!condition->is("&&")) return {condition};
+  if (!condition->is(Op::kAnd)) return {condition};
   std::vector<Ref> all = conjuncts(condition->args[0]);
   const std::vector<Ref> more = conjuncts(condition->args[1]);
   all.insert(all.end(), more.begin(), more.end());
@@ -51,20 +43,19 @@ namespace {
 /// Holds only where some number is NaN: x != x, alone or with other conditions.
 bool tells_nan(Ref condition) {
   return std::ranges::any_of(conjuncts(condition), [](Ref part) {
-    const bool turned = part->is("!");
+    const bool turned = part->is(Op::kNot);
     const Ref test = turned ? part->args[0] : part;
-    return test->is(turned ? "==" : "!=") && test->args[0] == test->args[1];
+    return test->is(turned ? Op::kEqual : Op::kNotEqual) && test->args[0] == test->args[1];
   });
 }
 
 }  // namespace
 
 Ref order_alone(Ref condition) {
-  if (!condition->is("||")) return condition;
+  if (!condition->is(Op::kOr)) return condition;
   for (std::size_t i = 0; i < 2; ++i) {
     const Ref order = condition->args[i];
-    const bool orders = order->is("<") || order->is("<=");
-    if (orders && tells_nan(condition->args[1 - i])) return order;
+    if (order->is(Op::kLess, Op::kLessEqual) && tells_nan(condition->args[1 - i])) return order;
   }
   return condition;
 }
@@ -82,11 +73,7 @@ Ref Nodes::both(Ref a, Ref b) {
   std::ranges::sort(parts, {}, [](Ref part) { return std::make_pair(part->has_load, part->id); });
   Ref all = parts[0];
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    Node node;
-    node.type = ScalarType::kBool;
-    node.op = "&&";
-    node.args = {all, parts[i]};
-    all = make(std::move(node));
+    all = make(Op::kAnd, ScalarType::kBool, {all, parts[i]});
   }
   return all;
 }
@@ -122,24 +109,16 @@ Ref Nodes::either(Ref a, Ref b) {
   if (right.size() == 1 && left.size() > 1 && std::ranges::find(left, negate(b)) != left.end()) {
     return either(b, a);
   }
-  Node node;
-  node.type = ScalarType::kBool;
-  node.op = "||";
-  const bool in_order = std::make_pair(a->has_load, a->id) < std::make_pair(b->has_load, b->id);
-  node.args = in_order ? std::vector{a, b} : std::vector{b, a};
-  return make(std::move(node));
+  if (std::make_pair(a->has_load, a->id) > std::make_pair(b->has_load, b->id)) std::swap(a, b);
+  return make(Op::kOr, ScalarType::kBool, {a, b});
 }
 
 Ref Nodes::negate(Ref a) {
   if (a->is_constant()) return boolean(a->constant == 0);
-  if (a->is("!")) return a->args[0];
-  if (a->is(">=0")) return non_negative(sum(-1, {{-1, a->args[0]}}));
-  if (a->is("||")) return both(negate(a->args[0]), negate(a->args[1]));
-  Node node;
-  node.type = ScalarType::kBool;
-  node.op = "!";
-  node.args = {a};
-  return make(std::move(node));
+  if (a->is(Op::kNot)) return a->args[0];
+  if (a->is(Op::kNonNegative)) return non_negative(sum(-1, {{-1, a->args[0]}}));
+  if (a->is(Op::kOr)) return both(negate(a->args[0]), negate(a->args[1]));
+  return make(Op::kNot, ScalarType::kBool, {a});
 }
 
 void Facts::add(Ref condition) {
@@ -158,14 +137,14 @@ bool Facts::prove(Nodes& nodes, Ref condition) const {
     }
     if (std::ranges::find(conditions_, part) != conditions_.end()) continue;
     bool shown = false;
-    if (part->is(">=0")) {
+    if (part->is(Op::kNonNegative)) {
       for (const Ref fact : conditions_) {
-        if (!fact->is(">=0")) continue;
+        if (!fact->is(Op::kNonNegative)) continue;
         const auto over = nodes.range(nodes.subtract(part->args[0], fact->args[0]));
         shown = shown || (over && over->low >= 0);
       }
     }
-    if (part->is("||")) shown = prove(nodes, part->args[0]) || prove(nodes, part->args[1]);
+    if (part->is(Op::kOr)) shown = prove(nodes, part->args[0]) || prove(nodes, part->args[1]);
     if (!shown) return false;
   }
   return true;

@@ -17,7 +17,7 @@ bool has_digits(Ref value, SymbolId symbol) {
   std::set<Ref> seen;
   const std::function<bool(Ref)> visit = [&](Ref node) {
     if (!node->uses(symbol) || !seen.insert(node).second) return false;
-    if ((node->is("/") || node->is("%")) && node->is_integer()) return true;
+    if (node->is(Op::kDiv, Op::kMod) && node->is_integer()) return true;
     return std::ranges::any_of(node->args, visit) ||
            std::ranges::any_of(node->terms, [&](const Term& term) { return visit(term.atom); });
   };
@@ -36,8 +36,8 @@ std::optional<Digit> digit_of(const Nodes& nodes, Ref value, SymbolId symbol) {
   if (value->kind == Node::Kind::kIndex && value->symbol == symbol) {
     return Digit{1, nodes.extent(symbol), 0};
   }
-  const bool divides = value->is("/");
-  if ((!divides && !value->is("%")) || !value->args[1]->is_constant()) return std::nullopt;
+  const bool divides = value->is(Op::kDiv);
+  if ((!divides && !value->is(Op::kMod)) || !value->args[1]->is_constant()) return std::nullopt;
   auto digit = digit_of(nodes, value->args[0], symbol);
   const std::int64_t by = value->args[1]->constant;
   if (!digit || by <= 0) return std::nullopt;

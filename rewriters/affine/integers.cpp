@@ -26,10 +26,10 @@ Ref Nodes::sum(std::int64_t constant, std::vector<Term> terms) {
   for (bool again = true; again;) {
     again = false;
     for (auto& [id, term] : by_id) {
-      if (term.coefficient == 0 || !term.atom->is("%")) continue;
+      if (term.coefficient == 0 || !term.atom->is(Op::kMod)) continue;
       const Ref value = term.atom->args[0], divisor = term.atom->args[1];
       for (auto& [other_id, other] : by_id) {
-        if (!other.atom->is("/") || other.atom->args[0] != value ||
+        if (!other.atom->is(Op::kDiv) || other.atom->args[0] != value ||
             other.atom->args[1] != divisor ||
             other.coefficient != term.coefficient * divisor->constant) {
           continue;
@@ -60,22 +60,15 @@ Ref Nodes::scale(Ref a, std::int64_t factor) { return sum(0, {{factor, a}}); }
 Ref Nodes::multiply(Ref a, Ref b) {
   if (a->is_constant()) return scale(b, a->constant);
   if (b->is_constant()) return scale(a, b->constant);
-  Node node;
-  node.kind = Node::Kind::kOp;
-  node.op = "*";
-  node.args = a->id < b->id ? std::vector{a, b} : std::vector{b, a};
-  return sum(0, {{1, make(std::move(node))}});
+  if (a->id > b->id) std::swap(a, b);
+  return operation(Op::kMul, ScalarType::kI64, {a, b});
 }
 
 Ref Nodes::quotient(Ref a, std::int64_t divisor, bool want_remainder) {
   const auto opaque = [&](Ref value, std::int64_t by) {
-    Node node;
-    node.kind = Node::Kind::kOp;
-    node.op = want_remainder ? "%" : "/";
-    node.args = {value, integer(by)};
-    return sum(0, {{1, make(std::move(node))}});
+    const Op op = want_remainder ? Op::kMod : Op::kDiv;
+    return operation(op, ScalarType::kI64, {value, integer(by)});
   };
-  const std::string_view op = want_remainder ? "%" : "/";
   if (divisor == 0) return opaque(a, divisor);
   if (a->is_constant()) {
     return integer(want_remainder ? a->constant % divisor : a->constant / divisor);
@@ -87,12 +80,13 @@ Ref Nodes::quotient(Ref a, std::int64_t divisor, bool want_remainder) {
   if (whole->high < divisor) return want_remainder ? a : integer(0);
   if (a->terms.size() == 1 && a->constant == 0 && a->terms[0].coefficient == 1) {
     const Ref atom = a->terms[0].atom;
-    const bool inner = (atom->is("/") || atom->is("%")) && atom->args[1]->is_constant();
+    const bool inner = atom->is(Op::kDiv, Op::kMod) && atom->args[1]->is_constant();
     if (inner && range(atom->args[0]) && range(atom->args[0])->low >= 0) {
       const std::int64_t by = atom->args[1]->constant;
-      if (atom->is("/") && op == "/") return quotient(atom->args[0], by * divisor, false);
-      if (atom->is("%") && by % divisor == 0) {
-        if (op == "%") return quotient(atom->args[0], divisor, true);
+      if (atom->is(Op::kDiv) && !want_remainder)
+        return quotient(atom->args[0], by * divisor, false);
+      if (atom->is(Op::kMod) && by % divisor == 0) {
+        if (want_remainder) return quotient(atom->args[0], divisor, true);
         return quotient(quotient(atom->args[0], divisor, false), by / divisor, true);
       }
     }
@@ -150,7 +144,7 @@ Ref Nodes::quotient(Ref a, std::int64_t divisor, bool want_remainder) {
     }
     // (x + i % 49) by 49 is (x + i) by 49 less i by 49.
     for (const Term& term : remaining->terms) {
-      if (!term.atom->is("%") || term.coefficient != 1) continue;
+      if (!term.atom->is(Op::kMod) || term.coefficient != 1) continue;
       const Ref whole_part = term.atom->args[0], by = term.atom->args[1];
       if (!by->is_constant() || by->constant != divisor) continue;
       const auto reach = range(whole_part);
@@ -167,18 +161,12 @@ Ref Nodes::quotient(Ref a, std::int64_t divisor, bool want_remainder) {
 
 Ref Nodes::divide(Ref a, Ref b) {
   if (b->is_constant()) return quotient(a, b->constant, false);
-  Node node;
-  node.op = "/";
-  node.args = {a, b};
-  return sum(0, {{1, make(std::move(node))}});
+  return operation(Op::kDiv, ScalarType::kI64, {a, b});
 }
 
 Ref Nodes::remainder(Ref a, Ref b) {
   if (b->is_constant()) return quotient(a, b->constant, true);
-  Node node;
-  node.op = "%";
-  node.args = {a, b};
-  return sum(0, {{1, make(std::move(node))}});
+  return operation(Op::kMod, ScalarType::kI64, {a, b});
 }
 
 std::optional<Range> type_range(ScalarType type) {
@@ -236,14 +224,14 @@ std::optional<Range> Nodes::range(Ref a) {
       const auto second = a->args.size() < 2 ? std::nullopt : range(a->args[1]);
       const bool by_constant =
           a->args.size() == 2 && a->args[1]->is_constant() && a->args[1]->constant > 0;
-      if (a->op == "/" && by_constant && first) {
+      if (a->op == Op::kDiv && by_constant && first) {
         const std::int64_t by = a->args[1]->constant;
         result = Range{first->low / by, first->high / by};
-      } else if (a->op == "%" && by_constant) {
+      } else if (a->op == Op::kMod && by_constant) {
         const std::int64_t most = a->args[1]->constant - 1;
         result =
             first && first->low >= 0 ? Range{0, std::min(most, first->high)} : Range{-most, most};
-      } else if (a->op == "*" && first && second) {
+      } else if (a->op == Op::kMul && first && second) {
         std::int64_t corner[4];
         if (!__builtin_mul_overflow(first->low, second->low, &corner[0]) &&
             !__builtin_mul_overflow(first->low, second->high, &corner[1]) &&
@@ -251,23 +239,23 @@ std::optional<Range> Nodes::range(Ref a) {
             !__builtin_mul_overflow(first->high, second->high, &corner[3])) {
           result = Range{*std::ranges::min_element(corner), *std::ranges::max_element(corner)};
         }
-      } else if (a->op == "min" && first && second) {
+      } else if (a->op == Op::kMin && first && second) {
         result = Range{std::min(first->low, second->low), std::min(first->high, second->high)};
-      } else if (a->op == "max" && first && second) {
+      } else if (a->op == Op::kMax && first && second) {
         result = Range{std::max(first->low, second->low), std::max(first->high, second->high)};
-      } else if (a->op == "select") {
+      } else if (a->op == Op::kSelect) {
         const auto then = range(a->args[1]), otherwise = range(a->args[2]);
         if (then && otherwise) {
           result =
               Range{std::min(then->low, otherwise->low), std::max(then->high, otherwise->high)};
         }
-      } else if (a->op == "&" && by_constant) {
+      } else if (a->op == Op::kBitAnd && by_constant) {
         result = Range{0, a->args[1]->constant};
-      } else if (a->op == "cast" && !is_float(a->args[0]->type)) {
+      } else if (a->op == Op::kCast && !is_float(a->args[0]->type)) {
         result = first;
       }
       // What is kept as 64 bits here need not be.
-      if (!result && (a->op == "cast" || size_of(a->type) == 1)) result = type_range(a->type);
+      if (!result && (a->op == Op::kCast || size_of(a->type) == 1)) result = type_range(a->type);
       break;
     }
     default:

@@ -21,7 +21,7 @@ std::optional<std::int64_t> Neighbours::step(Ref integer) {
       if (part) sum += term.coefficient * *part;
     }
     if (linear) result = sum;
-  } else if ((integer->is("/") || integer->is("%")) && integer->args[1]->is_constant()) {
+  } else if (integer->is(Op::kDiv, Op::kMod) && integer->args[1]->is_constant()) {
     const auto of = step(integer->args[0]);
     const std::int64_t divisor = integer->args[1]->constant;
     const auto all = nodes_->range(integer->args[0]);
@@ -30,9 +30,9 @@ std::optional<std::int64_t> Neighbours::step(Ref integer) {
     if (of && *of == 0) {
       result = 0;
     } else if (of && *of == 1 && stays) {
-      result = integer->is("/") ? 0 : 1;
+      result = integer->is(Op::kDiv) ? 0 : 1;
     }
-  } else if (integer->is(">=0")) {
+  } else if (integer->is(Op::kNonNegative)) {
     const Ref sum = integer->args[0];
     const auto of = step(sum);
     const bool stays =
@@ -62,10 +62,10 @@ std::int64_t Neighbours::alignment(Ref integer) {
           integer->args[1]->constant > 0) {
         const std::int64_t divisor = integer->args[1]->constant;
         const std::int64_t of = alignment(integer->args[0]);
-        if (integer->is("/")) return of % divisor == 0 ? of / divisor : 1;
-        if (integer->is("%")) return std::gcd(of, divisor);
+        if (integer->is(Op::kDiv)) return of % divisor == 0 ? of / divisor : 1;
+        if (integer->is(Op::kMod)) return std::gcd(of, divisor);
       }
-      if (integer->is("*")) return alignment(integer->args[0]) * alignment(integer->args[1]);
+      if (integer->is(Op::kMul)) return alignment(integer->args[0]) * alignment(integer->args[1]);
       return 1;
     default:
       return 1;
@@ -81,8 +81,8 @@ bool Neighbours::uniform(Ref value) {
       return of && *of == 0;
     }
     case Node::Kind::kOp:
-      if (value->is(">=0") ||
-          ((value->is("/") || value->is("%")) && value->args[1]->is_constant())) {
+      if (value->is(Op::kNonNegative) ||
+          (value->is(Op::kDiv, Op::kMod) && value->args[1]->is_constant())) {
         const auto of = step(value);
         return of && *of == 0;
       }

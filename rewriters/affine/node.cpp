@@ -38,8 +38,9 @@ std::string key_of(const Node& node) {
   key.reserve(64);
   append(key, node.kind);
   append(key, node.type);
-  append(key, node.op.size());
-  key += node.op;
+  append(key, node.op);
+  append(key, node.name.size());
+  key += node.name;
   append(key, node.args.size());
   for (const Ref arg : node.args) append(key, arg->id);
   append(key, node.terms.size());
@@ -53,11 +54,6 @@ std::string key_of(const Node& node) {
   append(key, node.symbol);
   append(key, node.value);
   return key;
-}
-
-bool is_associative(std::string_view op) {
-  return op == "+" || op == "*" || op == "min" || op == "max" || op == "&" || op == "|" ||
-         op == "^";
 }
 
 }  // namespace
@@ -102,6 +98,15 @@ Ref Nodes::make(Node node) {
   return &nodes_.back();
 }
 
+Ref Nodes::make(Op op, ScalarType type, std::vector<Ref> args, std::string_view name) {
+  Node node;
+  node.type = type;
+  node.op = op;
+  node.name = name;
+  node.args = std::move(args);
+  return make(std::move(node));
+}
+
 Ref Nodes::integer(std::int64_t value, ScalarType type) {
   Node node;
   node.kind = Node::Kind::kSum;
@@ -130,7 +135,7 @@ Ref Nodes::load(const std::string& buffer, ScalarType type, Ref element) {
   Node node;
   node.kind = Node::Kind::kLoad;
   node.type = type;
-  node.op = buffer;
+  node.name = buffer;
   node.args = {element};
   return make(std::move(node));
 }
@@ -169,52 +174,48 @@ std::vector<Ref> loads_in(Ref value) {
 Ref Nodes::select(Ref condition, Ref then, Ref otherwise) {
   if (condition->is_constant()) return condition->constant != 0 ? then : otherwise;
   if (then == otherwise) return then;
-  if (condition->is("!")) return select(condition->args[0], otherwise, then);
+  if (condition->is(Op::kNot)) return select(condition->args[0], otherwise, then);
   // a < b || b != b ? b : a, which keeps NaN.
   if (const Ref order = order_alone(condition); order != condition) {
     const Ref left = order->args[0], right = order->args[1];
     if ((then == left && otherwise == right) || (then == right && otherwise == left)) {
-      return op(then == right ? "max" : "min", then->type, {left, right});
+      return op(then == right ? Op::kMax : Op::kMin, then->type, {left, right});
     }
   }
   // A constant stands on the other side: one form for "outside: 0" and "inside: x".
   const auto is_leaf = [](Ref value) {
     return value->kind == Node::Kind::kFloat || value->is_constant();
   };
-  if (is_leaf(then) && !is_leaf(otherwise) && (condition->is(">=0") || condition->is("||"))) {
+  if (is_leaf(then) && !is_leaf(otherwise) && (condition->is(Op::kNonNegative, Op::kOr))) {
     const Ref opposite = negate(condition);
-    if (!opposite->is("!")) return select(opposite, otherwise, then);
+    if (!opposite->is(Op::kNot)) return select(opposite, otherwise, then);
   }
   if (then->type == ScalarType::kBool && otherwise->type == ScalarType::kBool) {
     return either(both(condition, then), both(negate(condition), otherwise));
   }
-  if (then->is("select") && then->args[0] == condition) then = then->args[1];
-  if (otherwise->is("select") && otherwise->args[0] == condition) otherwise = otherwise->args[2];
+  if (then->is(Op::kSelect) && then->args[0] == condition) then = then->args[1];
+  if (otherwise->is(Op::kSelect) && otherwise->args[0] == condition) otherwise = otherwise->args[2];
   if (then == otherwise) return then;
-  if (then->is("select") && then->args[2] == otherwise) {
+  if (then->is(Op::kSelect) && then->args[2] == otherwise) {
     return select(both(condition, then->args[0]), then->args[1], otherwise);
   }
   // a < b ? b : a and its kin.
-  if (condition->is("<") || condition->is("<=")) {
+  if (condition->is(Op::kLess, Op::kLessEqual)) {
     const Ref a = condition->args[0], b = condition->args[1];
-    if (then == b && otherwise == a) return op("max", then->type, {a, b});
-    if (then == a && otherwise == b) return op("min", then->type, {a, b});
+    if (then == b && otherwise == a) return op(Op::kMax, then->type, {a, b});
+    if (then == a && otherwise == b) return op(Op::kMin, then->type, {a, b});
   }
-  if (condition->is(">=0") && !is_float(then->type)) {
+  if (condition->is(Op::kNonNegative) && !is_float(then->type)) {
     const Ref over = subtract(condition->args[0], subtract(then, otherwise));
     if (over->is_constant() && (over->constant == 0 || over->constant == -1)) {
-      return op("max", then->type, {then, otherwise});
+      return op(Op::kMax, then->type, {then, otherwise});
     }
     const Ref under = subtract(condition->args[0], subtract(otherwise, then));
     if (under->is_constant() && (under->constant == 0 || under->constant == -1)) {
-      return op("min", then->type, {then, otherwise});
+      return op(Op::kMin, then->type, {then, otherwise});
     }
   }
-  Node node;
-  node.type = then->type;
-  node.op = "select";
-  node.args = {condition, then, otherwise};
-  const Ref made = make(std::move(node));
+  const Ref made = make(Op::kSelect, then->type, {condition, then, otherwise});
   return made->is_integer() ? sum(0, {{1, made}}) : made;
 }
 
@@ -223,7 +224,7 @@ Ref Nodes::cast(Ref a, ScalarType type) {
   if (type == ScalarType::kBool) {
     if (peel(a)->type == ScalarType::kBool) return peel(a);
     if (!is_float(a->type)) return negate(is_zero(a));
-    return op("!=", ScalarType::kBool, {a, number(0, a->type)});
+    return op(Op::kNotEqual, ScalarType::kBool, {a, number(0, a->type)});
   }
   if (is_float(type)) {
     if (a->is_constant()) return number(static_cast<double>(a->constant), type);
@@ -231,14 +232,10 @@ Ref Nodes::cast(Ref a, ScalarType type) {
       return number(a->value, type);
     }
     // A widening and back.
-    if (a->is("cast") && a->args[0]->type == type && size_of(a->type) > size_of(type)) {
+    if (a->is(Op::kCast) && a->args[0]->type == type && size_of(a->type) > size_of(type)) {
       return a->args[0];
     }
-    Node node;
-    node.type = type;
-    node.op = "cast";
-    node.args = {a};
-    return make(std::move(node));
+    return make(Op::kCast, type, {a});
   }
   if (a->kind == Node::Kind::kFloat) return integer(static_cast<std::int64_t>(a->value));
   if (!is_float(a->type)) {
@@ -250,76 +247,71 @@ Ref Nodes::cast(Ref a, ScalarType type) {
       return a->type == ScalarType::kBool ? sum(0, {{1, a}}) : a;
     }
   }
-  Node node;
-  node.type = type;
-  node.op = "cast";
-  node.args = {a};
-  return sum(0, {{1, make(std::move(node))}});
+  return sum(0, {{1, make(Op::kCast, type, {a})}});
 }
 
-Ref Nodes::identity(std::string_view op, ScalarType type) {
-  const bool real = is_float(type);
-  const double infinity = type == ScalarType::kF16    ? 65504.0
-                          : type == ScalarType::kE4m3 ? 448.0
-                          : type == ScalarType::kE5m2 ? 57344.0
-                                                      : HUGE_VAL;
-  if (op == "*") return real ? number(1, type) : integer(1);
-  if (op == "min") return real ? number(infinity, type) : integer(INT32_MAX);
-  if (op == "max") return real ? number(-infinity, type) : integer(INT32_MIN);
-  if (op == "&") return integer(-1);
-  return real ? number(0, type) : integer(0);
+Ref Nodes::identity(Op op, ScalarType type) {
+  const double value = info(op).identity;
+  if (!is_float(type)) {
+    return integer(static_cast<std::int64_t>(std::clamp<double>(value, INT32_MIN, INT32_MAX)));
+  }
+  const double most = type == ScalarType::kF16    ? 65504.0
+                      : type == ScalarType::kE4m3 ? 448.0
+                      : type == ScalarType::kE5m2 ? 57344.0
+                                                  : HUGE_VAL;
+  return number(std::clamp(value, -most, most), type);
 }
 
-Ref Nodes::op(std::string_view name, ScalarType type, std::vector<Ref> args) {
+Ref Nodes::op(Op op, ScalarType type, std::vector<Ref> args) {
   const bool integers =
       !args.empty() && std::ranges::none_of(args, [](Ref a) { return is_float(a->type); });
-  if (name == "select") return select(args[0], args[1], args[2]);
-  if (name == "cast") return cast(args[0], type);
-  if (name == "!") return negate(args[0]);
-  if (name == "&&") return both(args[0], args[1]);
-  if (name == "||") return either(args[0], args[1]);
-  if (name == ">=0") return non_negative(args[0]);
-  if (name == "==0") return is_zero(args[0]);
+  if (op == Op::kSelect) return select(args[0], args[1], args[2]);
+  if (op == Op::kCast) return cast(args[0], type);
+  if (op == Op::kNot) return negate(args[0]);
+  if (op == Op::kAnd) return both(args[0], args[1]);
+  if (op == Op::kOr) return either(args[0], args[1]);
+  if (op == Op::kNonNegative) return non_negative(args[0]);
+  if (op == Op::kIsZero) return is_zero(args[0]);
   if (integers) {
-    if (name == "+") return add(args[0], args[1]);
-    if (name == "-") return subtract(args[0], args[1]);
-    if (name == "neg") return scale(args[0], -1);
-    if (name == "*") return multiply(args[0], args[1]);
-    if (name == "/") return divide(args[0], args[1]);
-    if (name == "%") return remainder(args[0], args[1]);
-    if (name == "<") return less(args[0], args[1]);
-    if (name == "<=") return non_negative(subtract(args[1], args[0]));
-    if (name == "==") return is_zero(subtract(args[0], args[1]));
-    if (name == "!=") return negate(is_zero(subtract(args[0], args[1])));
+    if (op == Op::kAdd) return add(args[0], args[1]);
+    if (op == Op::kSub) return subtract(args[0], args[1]);
+    if (op == Op::kNeg) return scale(args[0], -1);
+    if (op == Op::kMul) return multiply(args[0], args[1]);
+    if (op == Op::kDiv) return divide(args[0], args[1]);
+    if (op == Op::kMod) return remainder(args[0], args[1]);
+    if (op == Op::kLess) return less(args[0], args[1]);
+    if (op == Op::kLessEqual) return non_negative(subtract(args[1], args[0]));
+    if (op == Op::kEqual) return is_zero(subtract(args[0], args[1]));
+    if (op == Op::kNotEqual) return negate(is_zero(subtract(args[0], args[1])));
     const bool constants = std::ranges::all_of(args, [](Ref a) { return a->is_constant(); });
-    if (name == "<<" && args[1]->is_constant() && args[1]->constant >= 0 &&
+    if (op == Op::kShiftLeft && args[1]->is_constant() && args[1]->constant >= 0 &&
         args[1]->constant < 40) {
       return scale(args[0], std::int64_t{1} << args[1]->constant);
     }
-    if (name == ">>" && args[1]->is_constant() && args[1]->constant >= 0 &&
+    if (op == Op::kShiftRight && args[1]->is_constant() && args[1]->constant >= 0 &&
         args[1]->constant < 40) {
       const auto all = range(args[0]);
       if (all && all->low >= 0)
         return quotient(args[0], std::int64_t{1} << args[1]->constant, false);
     }
-    if (name == "&" && args[1]->is_constant() && args[1]->constant >= 0 &&
+    if (op == Op::kBitAnd && args[1]->is_constant() && args[1]->constant >= 0 &&
         ((args[1]->constant + 1) & args[1]->constant) == 0) {
       const auto all = range(args[0]);
       if (all && all->low >= 0) return quotient(args[0], args[1]->constant + 1, true);
     }
     if (constants && args.size() == 2) {
       const std::int64_t a = args[0]->constant, b = args[1]->constant;
-      if (name == "min") return integer(std::min(a, b));
-      if (name == "max") return integer(std::max(a, b));
-      if (name == "&") return integer(a & b);
-      if (name == "|") return integer(a | b);
-      if (name == "^") return integer(a ^ b);
+      if (op == Op::kMin) return integer(std::min(a, b));
+      if (op == Op::kMax) return integer(std::max(a, b));
+      if (op == Op::kBitAnd) return integer(a & b);
+      if (op == Op::kBitOr) return integer(a | b);
+      if (op == Op::kBitXor) return integer(a ^ b);
     }
-    if ((name == "min" || name == "max") && args.size() == 2) {
+    if ((op == Op::kMin || op == Op::kMax) && args.size() == 2) {
       // Decided by the ranges: min(16, n - i).
       const Ref first_larger = non_negative(subtract(args[0], args[1]));
       if (first_larger->is_constant()) {
-        return (first_larger->constant != 0) == (name == "max") ? args[0] : args[1];
+        return (first_larger->constant != 0) == (op == Op::kMax) ? args[0] : args[1];
       }
     }
   }
@@ -327,48 +319,50 @@ Ref Nodes::op(std::string_view name, ScalarType type, std::vector<Ref> args) {
     return a->kind == Node::Kind::kFloat && a->value == value;
   };
   if (!integers && args.size() == 2) {
-    if (name == "+" && is_number(args[0], 0)) return args[1];
-    if (name == "+" && is_number(args[1], 0)) return args[0];
-    if (name == "-" && is_number(args[1], 0)) return args[0];
-    if (name == "*" && is_number(args[0], 1)) return args[1];
-    if ((name == "*" || name == "/") && is_number(args[1], 1)) return args[0];
-    if ((name == "max" || name == "min") && args[0] == args[1]) return args[0];
-    if (name == "max" && is_number(args[0], -HUGE_VAL)) return args[1];
-    if (name == "max" && is_number(args[1], -HUGE_VAL)) return args[0];
-    if (name == "min" && is_number(args[0], HUGE_VAL)) return args[1];
-    if (name == "min" && is_number(args[1], HUGE_VAL)) return args[0];
+    if (info(op).is(OpInfo::kFolds)) {
+      if (is_number(args[0], info(op).identity)) return args[1];
+      if (is_number(args[1], info(op).identity)) return args[0];
+    }
+    if (op == Op::kSub && is_number(args[1], 0)) return args[0];
+    if (op == Op::kDiv && is_number(args[1], 1)) return args[0];
+    if ((op == Op::kMax || op == Op::kMin) && args[0] == args[1]) return args[0];
   }
   // f(0) beside the fold of f(1), f(2), …
-  if (!integers && args.size() == 2 && (name == "max" || name == "min" || name == "+")) {
+  if (!integers && args.size() == 2 && (op == Op::kMax || op == Op::kMin || op == Op::kAdd)) {
     for (int i = 0; i < 2; ++i) {
       const Ref fold = args[i], first = args[1 - i];
-      if (fold->kind != Node::Kind::kReduce || fold->op != name || fold->symbols.size() != 1) {
+      if (fold->kind != Node::Kind::kReduce || fold->op != op || fold->symbols.size() != 1) {
         continue;
       }
       const Ref body = fold->args[0];
       if (substitute(body, {{fold->symbols[0], integer(-1)}}) != first) continue;
       const SymbolId longer = new_symbol("k", extent(fold->symbols[0]) + 1);
-      return reduce(name, {longer},
+      return reduce(op, {longer},
                     substitute(body, {{fold->symbols[0], subtract(index(longer), integer(1))}}));
     }
   }
-  if (name == "neg" && args[0]->kind == Node::Kind::kFloat) {
+  if (op == Op::kNeg && args[0]->kind == Node::Kind::kFloat) {
     return number(-args[0]->value, args[0]->type);
   }
-  const bool commutes = args.size() == 2 && (is_associative(name) || name == "==" || name == "!=");
-  Node node;
-  node.op = name;
-  node.type = type;
-  node.args = std::move(args);
-  if (commutes && node.args[0]->id > node.args[1]->id) std::swap(node.args[0], node.args[1]);
-  const bool integer_result = !is_float(type) && type != ScalarType::kBool;
-  const Ref made = make(std::move(node));
-  return integer_result ? sum(0, {{1, made}}) : made;
+  const bool commutes = args.size() == 2 && info(op).is(OpInfo::kCommutes);
+  if (commutes && args[0]->id > args[1]->id) std::swap(args[0], args[1]);
+  return operation(op, type, std::move(args));
+}
+
+Ref Nodes::operation(Op op, ScalarType type, std::vector<Ref> args, std::string_view name) {
+  const Ref made = make(op, type, std::move(args), name);
+  return is_float(type) || type == ScalarType::kBool ? made : sum(0, {{1, made}});
+}
+
+Ref Nodes::call(std::string_view name, ScalarType type, std::vector<Ref> args) {
+  if (const auto known = operation_named(name)) return op(*known, type, std::move(args));
+  return operation(Op::kCall, type, std::move(args), name);
 }
 
 Ref Nodes::with_args(Ref a, std::vector<Ref> args) {
   if (args == a->args) return a;
-  if (a->kind == Node::Kind::kLoad) return load(a->op, a->type, args[0]);
+  if (a->kind == Node::Kind::kLoad) return load(a->name, a->type, args[0]);
+  if (a->op == Op::kCall) return call(a->name, a->type, std::move(args));
   return op(a->op, a->type, std::move(args));
 }
 
@@ -418,7 +412,7 @@ Ref Nodes::replace(Ref root, const std::function<Ref(Ref)>& change) {
 
 Ref Nodes::settled(Ref value) {
   return replace(value, [&](Ref node) -> Ref {
-    if (node->is(">=0")) return non_negative(settled(node->args[0]));
+    if (node->is(Op::kNonNegative)) return non_negative(settled(node->args[0]));
     if (node->kind != Node::Kind::kReduce) return nullptr;
     const Opened opened = open(node);
     return reduce(node->op, opened.symbols, settled(opened.body));

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "candidates/scalar_type.h"
+#include "rewriters/affine/operations.h"
 
 namespace hone::nest {
 
@@ -42,25 +43,19 @@ struct Term {
 
 struct Node {
   enum class Kind {
-    kFloat,  ///< `value`, of type `type`
-    kSum,    ///< an integer (or bool constant): `constant` + `terms`, sorted by the atoms' ids
-    kIndex,  ///< `symbol`
-    kLoad,   ///< element args[0] of buffer `op`, as it is before the launch (or before the program)
-    kOp,     ///< `op` over `args`; the names are below
+    kFloat,   ///< `value`, of type `type`
+    kSum,     ///< an integer (or bool constant): `constant` + `terms`, sorted by the atoms' ids
+    kIndex,   ///< `symbol`
+    kLoad,    ///< element args[0] of buffer `name`, as it is before the launch (or before the
+              ///< program)
+    kOp,      ///< `op` over `args`
     kReduce,  ///< args[0] folded by `op` over all values of `symbols`; order is free
     kPhi,     ///< inside the lift only: a loop-carried value
   };
-  // Names of kOp. Integers: "/" and "%" (C's, of a sum by a sum), "min", "max", "&", "|", "^",
-  // "<<", ">>", "~". Conditions: ">=0" and "==0" of an integer, "&&", "||", "!"; "<", "<=", "==",
-  // "!=" of two floats. "select" (condition, then, else): only the chosen side may be evaluated.
-  // "cast" to `type`. Floats: "+", "-", "*", "/", "neg", "min", "max" (C's fminf and fmaxf) and
-  // every CUDA function by its name without a type suffix or prefix: "exp", "sqrt", "fma", …; a
-  // fast one keeps its whole name: "__expf".
-  // Operators of kReduce: "+", "*", "min", "max", "&", "|", "^"; "argmin" and "argmax" give the
-  // smallest row-major number of the indices `symbols` at which args[0] is extreme.
   Kind kind = Kind::kOp;
   ScalarType type = ScalarType::kI64;
-  std::string op;
+  Op op = Op::kCall;
+  std::string name;  ///< kLoad: the buffer's; Op::kCall: the function's
   std::vector<Ref> args;
   std::vector<Term> terms;
   std::int64_t constant = 0;
@@ -74,7 +69,19 @@ struct Node {
   int id = 0;      ///< in order of making
 
   [[nodiscard]] bool is_integer() const { return !is_float(type); }
-  [[nodiscard]] bool is(std::string_view name) const { return kind == Kind::kOp && op == name; }
+  /// Is it one of these operations, not the reduction by one?
+  template <class... Ops>
+  [[nodiscard]] bool is(Ops... ops) const {
+    return kind == Kind::kOp && ((op == ops) || ...);
+  }
+  template <class... Names>
+  [[nodiscard]] bool calls(Names... functions) const {
+    return is(Op::kCall) && ((name == functions) || ...);
+  }
+  /// "+", "exp"; of a load the buffer.
+  [[nodiscard]] std::string_view what() const {
+    return op == Op::kCall ? std::string_view(name) : info(op).name;
+  }
   [[nodiscard]] bool is_constant() const { return kind == Kind::kSum && terms.empty(); }
   [[nodiscard]] bool uses(SymbolId id) const;
 };
@@ -133,18 +140,20 @@ class Nodes {
 
   Ref select(Ref condition, Ref then, Ref otherwise);
   Ref cast(Ref a, ScalarType type);
-  /// Any operation by name, given to the right maker above where there is one.
-  Ref op(std::string_view name, ScalarType type, std::vector<Ref> args);
+  /// Any operation but kCall, given to the right maker above where there is one.
+  Ref op(Op op, ScalarType type, std::vector<Ref> args);
+  /// A function, or an operation by its name.
+  Ref call(std::string_view name, ScalarType type, std::vector<Ref> args);
   /// Symbols of a reduction are its own: equal reductions are one node, whatever their symbols
   /// were called. So look into one through open().
-  Ref reduce(std::string_view op, std::vector<SymbolId> symbols, Ref body);
+  Ref reduce(Op op, std::vector<SymbolId> symbols, Ref body);
   struct Opened {
     std::vector<SymbolId> symbols;  ///< new ones
     Ref body = nullptr;
   };
   Opened open(Ref reduction);
-  /// The value that leaves the others as they are: 0 for "+", -infinity for a float "max".
-  Ref identity(std::string_view op, ScalarType type);
+  /// The value that leaves the others as they are: 0 for a sum, -infinity for a float maximum.
+  Ref identity(Op op, ScalarType type);
 
   /// What an integer can be, from the extents of its indices; empty: anything.
   std::optional<Range> range(Ref a);
@@ -184,6 +193,9 @@ class Nodes {
 
  private:
   Ref make(Node node);
+  Ref make(Op op, ScalarType type, std::vector<Ref> args, std::string_view name = {});
+  /// Made as it is; an integer as a sum.
+  Ref operation(Op op, ScalarType type, std::vector<Ref> args, std::string_view name = {});
   Ref sum(std::int64_t constant, std::vector<Term> terms);
   Ref quotient(Ref a, std::int64_t divisor, bool remainder);
 
@@ -198,7 +210,8 @@ class Nodes {
 /// Things taken as true on the way to a value: "a >= 0" for integers.
 class Facts {
  public:
-  void add(Ref condition);  ///< "&&" is taken apart; what is no ">=0" is kept as it is
+  void add(
+      Ref condition);  ///< a conjunction is taken apart; what is no kNonNegative is kept as it is
   /// Sure to hold where the facts do.
   [[nodiscard]] bool prove(Nodes& nodes, Ref condition) const;
   [[nodiscard]] const std::vector<Ref>& conditions() const { return conditions_; }

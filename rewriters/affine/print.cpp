@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <set>
 
 #include "rewriters/affine/node.h"
 
@@ -18,7 +17,7 @@ std::string to_string(const Nodes& nodes, Ref value) {
     case Node::Kind::kPhi:
       return fmt::format("phi{}", value->id);
     case Node::Kind::kLoad:
-      return fmt::format("{}[{}]", value->op, text(value->args[0]));
+      return fmt::format("{}[{}]", value->name, text(value->args[0]));
     case Node::Kind::kSum: {
       if (value->type == ScalarType::kBool) return value->constant != 0 ? "true" : "false";
       std::string sum;
@@ -40,29 +39,27 @@ std::string to_string(const Nodes& nodes, Ref value) {
         over += fmt::format("{}{} < {}", over.empty() ? "" : ", ", nodes.symbol(symbol).name,
                             nodes.extent(symbol));
       }
-      return fmt::format("{}({}: {})", value->op == "+" ? "sum" : value->op, over,
+      return fmt::format("{}({}: {})", value->op == Op::kAdd ? "sum" : value->what(), over,
                          text(value->args[0]));
     }
     case Node::Kind::kOp:
       break;
   }
-  static const std::set<std::string, std::less<>> infix = {
-      "+", "-", "*", "/", "%", "<", "<=", "&", "|", "^", "==", "!=", "&&", "||", ">>", "<<"};
-  if (value->is(">=0")) return fmt::format("({} >= 0)", text(value->args[0]));
-  if (value->is("==0")) return fmt::format("({} == 0)", text(value->args[0]));
-  if (value->is("cast")) {
+  if (value->is(Op::kNonNegative)) return fmt::format("({} >= 0)", text(value->args[0]));
+  if (value->is(Op::kIsZero)) return fmt::format("({} == 0)", text(value->args[0]));
+  if (value->is(Op::kCast)) {
     return fmt::format("{}({})", to_string(value->type), text(value->args[0]));
   }
-  if (value->is("select")) {
+  if (value->is(Op::kSelect)) {
     return fmt::format("({} ? {} : {})", text(value->args[0]), text(value->args[1]),
                        text(value->args[2]));
   }
-  if (infix.contains(value->op)) {
-    return fmt::format("({} {} {})", text(value->args[0]), value->op, text(value->args[1]));
+  if (info(value->op).is(OpInfo::kInfix)) {
+    return fmt::format("({} {} {})", text(value->args[0]), value->what(), text(value->args[1]));
   }
   std::string args;
   for (const Ref arg : value->args) args += (args.empty() ? "" : ", ") + text(arg);
-  return fmt::format("{}({})", value->op, args);
+  return fmt::format("{}({})", value->what(), args);
 }
 
 }  // namespace hone::nest

@@ -19,8 +19,8 @@ Nodes::Opened Nodes::open(Ref reduction) {
   return opened;
 }
 
-Ref Nodes::reduce(std::string_view op, std::vector<SymbolId> symbols, Ref body) {
-  const bool arg = op == "argmin" || op == "argmax";
+Ref Nodes::reduce(Op op, std::vector<SymbolId> symbols, Ref body) {
+  const bool arg = op == Op::kArgMin || op == Op::kArgMax;
   const Ref nothing = arg ? nullptr : identity(op, body->type);
   if (!arg) {
     if (body == nothing) return nothing;
@@ -32,7 +32,7 @@ Ref Nodes::reduce(std::string_view op, std::vector<SymbolId> symbols, Ref body) 
       return reduce(op, std::move(symbols), inner.body);
     }
     // A condition between two folds of one kind goes inside.
-    if (const Ref chosen = peel(body); chosen->is("select") && chosen->args[2] == nothing) {
+    if (const Ref chosen = peel(body); chosen->is(Op::kSelect) && chosen->args[2] == nothing) {
       const Ref inside = peel(chosen->args[1]);
       if (inside->kind == Node::Kind::kReduce && inside->op == op) {
         const Opened inner = open(inside);
@@ -43,7 +43,7 @@ Ref Nodes::reduce(std::string_view op, std::vector<SymbolId> symbols, Ref body) 
     // Conditions that are about one symbol alone are bounds of it; those about none are no
     // business of the reduction.
     const Ref chosen = peel(body);
-    if (!plain_conditions && chosen->is("select") && chosen->args[2] == nothing) {
+    if (!plain_conditions && chosen->is(Op::kSelect) && chosen->args[2] == nothing) {
       Ref outside = boolean(true), kept = boolean(true);
       Substitution bounds;
       std::vector<SymbolId> bounded = symbols;
@@ -54,7 +54,7 @@ Ref Nodes::reduce(std::string_view op, std::vector<SymbolId> symbols, Ref body) 
           outside = both(outside, part);
           continue;
         }
-        const bool simple = part->is(">=0") && part->args[0]->terms.size() == 1 &&
+        const bool simple = part->is(Op::kNonNegative) && part->args[0]->terms.size() == 1 &&
                             part->args[0]->terms[0].atom->kind == Node::Kind::kIndex &&
                             bounds.empty();
         if (!simple) {
@@ -84,12 +84,12 @@ Ref Nodes::reduce(std::string_view op, std::vector<SymbolId> symbols, Ref body) 
   for (const SymbolId symbol : symbols) {
     if (arg || body->uses(symbol)) {
       used.push_back(symbol);
-    } else if (op == "+") {
+    } else if (op == Op::kAdd) {
       body = is_float(body->type)
-                 ? this->op("*", body->type,
+                 ? this->op(Op::kMul, body->type,
                             {number(static_cast<double>(extent(symbol)), body->type), body})
                  : scale(body, extent(symbol));
-    } else if (op == "*" || op == "^") {
+    } else if (op == Op::kMul || op == Op::kBitXor) {
       if (extent(symbol) != 1) used.push_back(symbol);
     }
   }

@@ -13,7 +13,7 @@ struct Replaced {
 
 Replaced replaced(Nodes& nodes, Ref after, Ref phi) {
   after = peel(after);
-  if (!after->is("select")) return {};
+  if (!after->is(Op::kSelect)) return {};
   if (peel(after->args[2]) == peel(phi)) return {after->args[0], after->args[1]};
   if (peel(after->args[1]) == peel(phi)) return {nodes.negate(after->args[0]), after->args[2]};
   return {};
@@ -27,10 +27,10 @@ struct Order {
 };
 
 Order order_of(Ref part) {
-  const bool turned = part->is("!");
+  const bool turned = part->is(Op::kNot);
   if (turned) part = part->args[0];
-  if (!part->is("<") && !part->is("<=")) return {};
-  const bool ties = part->is("<=") != turned;
+  if (!part->is(Op::kLess, Op::kLessEqual)) return {};
+  const bool ties = part->is(Op::kLessEqual) != turned;
   return turned ? Order{part->args[1], part->args[0], ties}
                 : Order{part->args[0], part->args[1], ties};
 }
@@ -42,7 +42,7 @@ std::optional<bool> says_better(Nodes& nodes, Ref part, Ref before, Ref x, bool 
     if (order.less != (is_max ? before : x) || order.more != (is_max ? x : before)) return {};
     return order.ties;
   }
-  if (!part->is(">=0")) return {};
+  if (!part->is(Op::kNonNegative)) return {};
   const Ref over = is_max ? nodes.subtract(x, before) : nodes.subtract(before, x);
   const Ref left = nodes.subtract(part->args[0], over);
   if (!left->is_constant() || left->constant > 0 || left->constant < -1) return {};
@@ -50,7 +50,7 @@ std::optional<bool> says_better(Nodes& nodes, Ref part, Ref before, Ref x, bool 
 }
 
 /// Nothing beats or equals it that is not in the fold.
-bool is_inside(Nodes& nodes, Ref start, const std::string& op) {
+bool is_inside(Nodes& nodes, Ref start, Op op) {
   return (start->kind == Node::Kind::kFloat || start->is_constant()) &&
          start != nodes.identity(op, start->type);
 }
@@ -58,12 +58,13 @@ bool is_inside(Nodes& nodes, Ref start, const std::string& op) {
 }  // namespace
 
 /// The index at which the values are extreme: the first, or with `last` the last of equals.
-Ref Executor::place_of_extreme(const std::string& op, SymbolId symbol, Ref values, bool last) {
-  if (!last) return nodes_.reduce("arg" + op, {symbol}, values);
+Ref Executor::place_of_extreme(Op op, SymbolId symbol, Ref values, bool last) {
+  const Op place = op == Op::kMax ? Op::kArgMax : Op::kArgMin;
+  if (!last) return nodes_.reduce(place, {symbol}, values);
   const Ref end = nodes_.integer(nodes_.extent(symbol) - 1);
   const Ref backwards =
       nodes_.substitute(values, {{symbol, nodes_.subtract(end, nodes_.index(symbol))}});
-  return nodes_.subtract(end, nodes_.reduce("arg" + op, {symbol}, backwards));
+  return nodes_.subtract(end, nodes_.reduce(place, {symbol}, backwards));
 }
 
 Ref Executor::chosen_at(const Extreme& extreme, SymbolId symbol, Ref place, Ref otherwise) {
@@ -87,8 +88,8 @@ Ref Executor::chosen_at(const Extreme& extreme, SymbolId symbol, Ref place, Ref 
     return nodes_.substitute(place, {{symbol, at}});
   }
   const Ref best = nodes_.reduce(extreme.op, {symbol}, values);
-  const bool is_max = extreme.op == "max";
-  const Ref better = nodes_.op(extreme.ties ? "<=" : "<", ScalarType::kBool,
+  const bool is_max = extreme.op == Op::kMax;
+  const Ref better = nodes_.op(extreme.ties ? Op::kLessEqual : Op::kLess, ScalarType::kBool,
                                {is_max ? extreme.start : best, is_max ? best : extreme.start});
   return nodes_.select(better, nodes_.substitute(place, {{symbol, at}}), otherwise);
 }
@@ -104,10 +105,10 @@ bool Executor::fold_arg(std::vector<Carried>& carried, Carried& one, SymbolId sy
     for (const Carried& best : carried) {
       if (&best == &one || best.folds.empty() || !best.folds[i]) continue;
       const Folded& fold = *best.folds[i];
-      if (fold.op != "max" && fold.op != "min") continue;
+      if (fold.op != Op::kMax && fold.op != Op::kMin) continue;
       const Ref nothing = nodes_.identity(fold.op, fold.more->type);
       const Ref more = peel(fold.more);
-      const bool bounded = more->is("select") && more->args[2] == nothing;
+      const bool bounded = more->is(Op::kSelect) && more->args[2] == nothing;
       const Ref before = lane(best.phi, i), x = bounded ? more->args[1] : fold.more;
       Ref rest = nodes_.boolean(true);
       std::optional<bool> better;
@@ -117,7 +118,7 @@ bool Executor::fold_arg(std::vector<Carried>& carried, Carried& one, SymbolId sy
           rest = nodes_.both(rest, part);
         } else {
           known = known && !better;
-          better = says_better(nodes_, part, before, x, fold.op == "max");
+          better = says_better(nodes_, part, before, x, fold.op == Op::kMax);
           known = known && better;
         }
       }
@@ -155,7 +156,7 @@ bool Executor::fold_arg_alone(Carried& one, SymbolId symbol, const Lanes& guard)
     const Ref again = with(change.place);
     const bool always = decided(guard).value_or(false);
     if (again != x || with(lane(one.before, i))->has_phi || !always) return false;
-    const Extreme extreme{is_max ? "max" : "min", x, with(lane(one.before, i)), order.ties};
+    const Extreme extreme{is_max ? Op::kMax : Op::kMin, x, with(lane(one.before, i)), order.ties};
     result.push_back(chosen_at(extreme, symbol, change.place, lane(one.before, i)));
   }
   shrink(result);

@@ -24,6 +24,9 @@ Value Executor::arithmetic(const std::string& op, const Value& a, const Value& b
     refuse(fmt::format("'{}' of values that are no numbers", op), position);
   }
   const ScalarType result = scalar_type(type, *this, position);
+  const bool turned = op == ">" || op == ">=";
+  const auto made_by = operation_named(!turned ? op : op == ">" ? "<" : "<=");
+  if (!made_by) refuse(fmt::format("the operator '{}', which hone does not follow", op), position);
   Value made{Value::Kind::kScalar, {}, -1, {}};
   made.lanes = map(
       [&](Ref x, Ref y) -> Ref {
@@ -37,14 +40,13 @@ Value Executor::arithmetic(const std::string& op, const Value& a, const Value& b
           y = nodes_.cast(y, wide);
         }
         const bool real = is_float(x->type);
-        if (op == ">") return nodes_.op("<", ScalarType::kBool, {y, x});
-        if (op == ">=") return nodes_.op("<=", ScalarType::kBool, {y, x});
-        if (op == "<" || op == "<=" || op == "==" || op == "!=") {
-          return nodes_.op(op, ScalarType::kBool, {x, y});
+        if (turned) std::swap(x, y);
+        if (info(*made_by).is(OpInfo::kComparison)) {
+          return nodes_.op(*made_by, ScalarType::kBool, {x, y});
         }
         if (!real && x->type == ScalarType::kBool) x = nodes_.cast(x, ScalarType::kI32);
         if (!real && y->type == ScalarType::kBool) y = nodes_.cast(y, ScalarType::kI32);
-        return nodes_.op(op, real ? x->type : result, {x, y});
+        return nodes_.op(*made_by, real ? x->type : result, {x, y});
       },
       a.lanes, b.lanes);
   if (type.kind == Type::Kind::kInt && !type.is_signed && type.bytes <= 4) {
@@ -205,7 +207,7 @@ Value Executor::evaluate_unary(const Expr& expr) {
       after.lanes = map(
           [&](Ref a) {
             return is_float(a->type)
-                       ? nodes_.op("+", a->type, {a, nodes_.number(double(by), a->type)})
+                       ? nodes_.op(Op::kAdd, a->type, {a, nodes_.number(double(by), a->type)})
                        : nodes_.add(a, nodes_.integer(by));
           },
           before.lanes);
@@ -221,7 +223,7 @@ Value Executor::evaluate_unary(const Expr& expr) {
   if (op == "-") {
     value.lanes = map(
         [&](Ref a) {
-          return is_float(a->type) ? nodes_.op("neg", a->type, {a}) : nodes_.scale(a, -1);
+          return is_float(a->type) ? nodes_.op(Op::kNeg, a->type, {a}) : nodes_.scale(a, -1);
         },
         value.lanes);
     return value;

@@ -16,18 +16,13 @@ namespace {
 
 /// CUDA's names of a mathematical function without type: "expf" and "exp" are "exp".
 std::optional<std::string> math_name(std::string name) {
-  static const std::set<std::string, std::less<>> known = {
-      "exp",    "exp2",   "exp10",     "expm1",    "log",   "log2",  "log10", "log1p",  "sqrt",
-      "rsqrt",  "cbrt",   "sin",       "cos",      "tan",   "sinpi", "cospi", "tanh",   "sinh",
-      "cosh",   "asin",   "acos",      "atan",     "asinh", "acosh", "atanh", "atan2",  "pow",
-      "fabs",   "floor",  "ceil",      "round",    "trunc", "rint",  "erf",   "erfc",   "fmod",
-      "hypot",  "fma",    "nearbyint", "copysign", "fdim",  "min",   "max",   "erfinv", "normcdf",
-      "lgamma", "tgamma", "fmin",      "fmax"};
   if (name.starts_with("__")) return name;
-  if (!known.contains(name) && name.ends_with("f")) name.pop_back();
-  if (!known.contains(name)) return std::nullopt;
+  const auto is_known = [](std::string_view asked) {
+    return operation_named(asked) || function_named(asked) != nullptr;
+  };
+  if (!is_known(name) && name.ends_with("f")) name.pop_back();
   if (name == "fmin" || name == "fmax") name.erase(0, 1);
-  return name;
+  return is_known(name) ? std::optional(name) : std::nullopt;
 }
 
 }  // namespace
@@ -39,14 +34,11 @@ using syntax::Variable;
 Value Executor::evaluate_call(const Expr& expr) {
   using syntax::CallKind;
   const std::string& name = expr.text;
-  static const std::map<std::string, double, std::less<>> constants = {
-      {"__builtin_inff", HUGE_VAL},
-      {"__builtin_inf", HUGE_VAL},
-      {"__builtin_huge_valf", HUGE_VAL},
-      {"__builtin_huge_val", HUGE_VAL}};
-  if (const auto constant = constants.find(name); constant != constants.end()) {
+  static const std::set<std::string_view> infinite = {"__builtin_inff", "__builtin_inf",
+                                                      "__builtin_huge_valf", "__builtin_huge_val"};
+  if (infinite.contains(name)) {
     const ScalarType type = scalar_type(expr.type, *this, expr.position);
-    return {Value::Kind::kScalar, uniform(nodes_.number(constant->second, type)), -1, {}};
+    return {Value::Kind::kScalar, uniform(nodes_.number(HUGE_VAL, type)), -1, {}};
   }
   switch (syntax::call_kind(expr)) {
     case CallKind::kUser:
@@ -130,7 +122,7 @@ Value Executor::evaluate_call(const Expr& expr) {
         if (is_float(type) && operand->type != type) operand = nodes_.cast(operand, type);
         operands.push_back(operand);
       }
-      made.lanes.push_back(nodes_.op(op, type, std::move(operands)));
+      made.lanes.push_back(nodes_.call(op, type, std::move(operands)));
     }
     shrink(made.lanes);
     return made;
@@ -156,8 +148,8 @@ Value Executor::evaluate_call(const Expr& expr) {
     made.lanes = map(
         [&](Ref a) {
           return nodes_.op(
-              "min", type,
-              {nodes_.op("max", type, {a, nodes_.number(0, type)}), nodes_.number(1, type)});
+              Op::kMin, type,
+              {nodes_.op(Op::kMax, type, {a, nodes_.number(0, type)}), nodes_.number(1, type)});
         },
         args[0]);
     return made;

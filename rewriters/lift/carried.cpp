@@ -148,7 +148,7 @@ bool Executor::find_cells(std::size_t first_store, SymbolId symbol, const Lanes&
   const Lanes outside = active();
   for (std::size_t i = first_store; i < stores.size(); ++i) {
     const Store& store = stores[i];
-    if (!store.combine.empty() || !store.symbols.empty()) continue;
+    if (store.combine || !store.symbols.empty()) continue;
     const bool fixed =
         std::ranges::all_of(store.element, [&](Ref e) { return !e->has_phi && !e->uses(symbol); });
     const std::pair<int, Lanes> cell{store.memory, store.element};
@@ -159,8 +159,8 @@ bool Executor::find_cells(std::size_t first_store, SymbolId symbol, const Lanes&
       return load.memory == store.memory && load.element == lane(store.element, load.lane);
     };
     const auto stores_too = [&](const Store& other) {
-      return other.memory == store.memory && other.element == store.element &&
-             other.combine.empty() && other.symbols.empty();
+      return other.memory == store.memory && other.element == store.element && !other.combine &&
+             other.symbols.empty();
     };
     const bool read =
         std::ranges::any_of(loads_, reads) ||
@@ -171,7 +171,7 @@ bool Executor::find_cells(std::size_t first_store, SymbolId symbol, const Lanes&
     // rounds stores may depend on the round only where the element has been stored before.
     const bool stored = std::ranges::any_of(stores, [&](const Store& other) {
       return &other < &stores[first_store] && other.memory == store.memory &&
-             other.element == store.element && other.symbols.empty() && other.combine.empty() &&
+             other.element == store.element && other.symbols.empty() && !other.combine &&
              other.guard == outside;
     });
     Carried one;

@@ -59,11 +59,8 @@ Value Executor::shuffle(const Expr& expr) {
 }
 
 Value Executor::atomic(const Expr& expr) {
-  static const std::map<std::string, std::string, std::less<>> known = {
-      {"atomicAdd", "+"}, {"atomicMax", "max"}, {"atomicMin", "min"},
-      {"atomicAnd", "&"}, {"atomicOr", "|"},    {"atomicXor", "^"}};
-  const auto found = known.find(expr.text);
-  if (found == known.end() || expr.operands.size() != 2) {
+  const auto op = operation_of_atomic(expr.text);
+  if (!op || expr.operands.size() != 2) {
     refuse(the_call(expr) + ", which hone does not follow", expr.position);
   }
   const bool plain = expr.parent == nullptr ||
@@ -78,7 +75,7 @@ Value Executor::atomic(const Expr& expr) {
   Lanes value = scalar(*expr.operands[1]);
   const ScalarType type = memories[pointer.memory].type;
   value = map([&](Ref a) { return nodes_.cast(a, type); }, value);
-  store(pointer.memory, pointer.lanes, value, expr.position, found->second);
+  store(pointer.memory, pointer.lanes, value, expr.position, op);
   return {};
 }
 

@@ -43,7 +43,7 @@ struct Store {
   int memory = -1;
   Lanes element, value, guard;
   std::vector<SymbolId> symbols;  ///< of loops around it that have ended
-  std::string combine;            ///< an atomic's operator, else ""
+  std::optional<Op> combine;      ///< an atomic's
   int position = -1;
 };
 
@@ -170,7 +170,7 @@ class Executor {
   // memory.cpp
   Lanes load(int memory, const Lanes& element, int position);
   void store(int memory, const Lanes& element, const Lanes& value, int position,
-             const std::string& combine = "");
+             std::optional<Op> combine = {});
   [[nodiscard]] std::string may_be_written(int memory, const Store& store) const;
   Ref load_global(int memory, Ref element, std::size_t lane, int position, bool for_all);
   void barrier(int position);
@@ -178,7 +178,7 @@ class Executor {
   // shared.cpp
   Lanes load_shared(int memory, const Lanes& element, int position);
   void store_shared(int memory, const Lanes& element, const Lanes& value, int position,
-                    const std::string& combine);
+                    std::optional<Op> combine);
   Ref shared_cell(int memory, std::int64_t at, Ref runs);
   Ref shared_cells(int memory, Ref element, Ref runs);
 
@@ -247,7 +247,7 @@ class Executor {
   // folds.cpp, arg_folds.cpp, online_folds.cpp, welford.cpp
   struct Rounds;
   struct Extreme {
-    std::string op;  ///< "max", "min"
+    Op op = Op::kMax;  ///< or kMin
     Ref values = nullptr, start = nullptr;
     bool ties = false;  ///< an equal one takes the place
   };
@@ -255,7 +255,7 @@ class Executor {
   Lanes folded(const Carried& one, SymbolId symbol, const Lanes& guard);
   bool fold_arg(std::vector<Carried>& carried, Carried& one, SymbolId symbol, const Lanes& guard);
   bool fold_arg_alone(Carried& one, SymbolId symbol, const Lanes& guard);
-  Ref place_of_extreme(const std::string& op, SymbolId symbol, Ref values, bool last);
+  Ref place_of_extreme(Op op, SymbolId symbol, Ref values, bool last);
   Ref chosen_at(const Extreme& extreme, SymbolId symbol, Ref place, Ref otherwise);
   bool fold_online(std::vector<Carried>& carried, Carried& one, SymbolId symbol,
                    const Lanes& guard);

@@ -8,15 +8,6 @@
 #include "rewriters/lift/executor_lanes.h"
 
 namespace hone::nest {
-namespace {
-
-bool folds(std::string_view op) {
-  return op == "+" || op == "*" || op == "min" || op == "max" || op == "&" || op == "|" ||
-         op == "^";
-}
-
-}  // namespace
-
 bool depends(Ref value, Ref phi) {
   if (!value->has_phi) return false;
   if (value == phi) return true;
@@ -30,9 +21,7 @@ bool depends(Ref value, Ref phi) {
 std::optional<Folded> as_fold(Nodes& nodes, Ref phi, Ref after) {
   const Ref before = peel(phi);
   if (!depends(after, before)) return std::nullopt;
-  const auto join = [&](const std::string& op, Ref a, Ref b) {
-    return nodes.op(op, after->type, {a, b});
-  };
+  const auto join = [&](Op op, Ref a, Ref b) { return nodes.op(op, after->type, {a, b}); };
   if (after->kind == Node::Kind::kSum) {
     if (peel(after) == before) return std::nullopt;
     const Ref inner = peel(after);
@@ -48,7 +37,7 @@ std::optional<Folded> as_fold(Nodes& nodes, Ref phi, Ref after) {
       }
       if (found) {
         if (depends(more, before)) return std::nullopt;
-        return Folded{"+", more};
+        return Folded{Op::kAdd, more};
       }
       // (select(c, before + x, before)) + y and the like.
       for (const Term& term : after->terms) {
@@ -56,69 +45,67 @@ std::optional<Folded> as_fold(Nodes& nodes, Ref phi, Ref after) {
         const Ref others = nodes.subtract(after, term.atom);
         if (depends(others, before)) return std::nullopt;
         const auto part = as_fold(nodes, phi, term.atom);
-        if (!part || part->op != "+") return std::nullopt;
-        return Folded{"+", nodes.add(part->more, others)};
+        if (!part || part->op != Op::kAdd) return std::nullopt;
+        return Folded{Op::kAdd, nodes.add(part->more, others)};
       }
       return std::nullopt;
     }
     return as_fold(nodes, phi, inner);
   }
   if (after->kind != Node::Kind::kOp) return std::nullopt;
-  if (after->is("select")) {
+  if (after->is(Op::kSelect)) {
     // c && before < x ? x : before.
     if (depends(after->args[0], before) && peel(after->args[2]) == before) {
       Ref rest = nodes.boolean(true);
-      std::string op;
+      std::optional<Op> op;
       for (const Ref condition : conjuncts(after->args[0])) {
         const Ref part = order_alone(condition);
-        const bool orders = part->is("<") || part->is("<=");
+        const bool orders = part->is(Op::kLess, Op::kLessEqual);
         if (!depends(condition, before)) {
           rest = nodes.both(rest, condition);
-        } else if (op.empty() && orders && part->args[0] == before &&
-                   part->args[1] == after->args[1]) {
-          op = "max";
-        } else if (op.empty() && orders && part->args[1] == before &&
-                   part->args[0] == after->args[1]) {
-          op = "min";
+        } else if (!op && orders && part->args[0] == before && part->args[1] == after->args[1]) {
+          op = Op::kMax;
+        } else if (!op && orders && part->args[1] == before && part->args[0] == after->args[1]) {
+          op = Op::kMin;
         } else {
           return std::nullopt;
         }
       }
-      if (op.empty() || depends(after->args[1], before)) return std::nullopt;
-      return Folded{op, nodes.select(rest, after->args[1], nodes.identity(op, after->type))};
+      if (!op || depends(after->args[1], before)) return std::nullopt;
+      return Folded{*op, nodes.select(rest, after->args[1], nodes.identity(*op, after->type))};
     }
     if (depends(after->args[0], before)) return std::nullopt;
     std::optional<Folded> sides[2];
-    std::string op;
+    std::optional<Op> op;
     for (int i = 0; i < 2; ++i) {
       const Ref side = after->args[1 + i];
       if (peel(side) == before) continue;
       sides[i] = as_fold(nodes, phi, side);
-      if (!sides[i] || (!op.empty() && op != sides[i]->op)) return std::nullopt;
+      if (!sides[i] || (op && op != sides[i]->op)) return std::nullopt;
       op = sides[i]->op;
     }
-    if (op.empty()) return std::nullopt;
-    const Ref nothing = nodes.identity(op, after->type);
-    return Folded{op, nodes.select(after->args[0], sides[0] ? sides[0]->more : nothing,
-                                   sides[1] ? sides[1]->more : nothing)};
+    if (!op) return std::nullopt;
+    const Ref nothing = nodes.identity(*op, after->type);
+    return Folded{*op, nodes.select(after->args[0], sides[0] ? sides[0]->more : nothing,
+                                    sides[1] ? sides[1]->more : nothing)};
   }
-  if (after->is("fma")) {
-    const Ref product = nodes.op("*", after->type, {after->args[0], after->args[1]});
+  if (after->is(Op::kFma)) {
+    const Ref product = nodes.op(Op::kMul, after->type, {after->args[0], after->args[1]});
     if (depends(product, before)) return std::nullopt;
-    if (after->args[2] == before) return Folded{"+", product};
+    if (after->args[2] == before) return Folded{Op::kAdd, product};
     const auto inner = as_fold(nodes, phi, after->args[2]);
-    if (!inner || inner->op != "+") return std::nullopt;
-    return Folded{"+", join("+", inner->more, product)};
+    if (!inner || inner->op != Op::kAdd) return std::nullopt;
+    return Folded{Op::kAdd, join(Op::kAdd, inner->more, product)};
   }
-  if (after->is("-") && depends(after->args[0], before)) {
-    const Ref minus = nodes.op("neg", after->type, {after->args[1]});
+  if (after->is(Op::kSub) && depends(after->args[0], before)) {
+    const Ref minus = nodes.op(Op::kNeg, after->type, {after->args[1]});
     if (depends(minus, before)) return std::nullopt;
-    if (after->args[0] == before) return Folded{"+", minus};
+    if (after->args[0] == before) return Folded{Op::kAdd, minus};
     const auto inner = as_fold(nodes, phi, after->args[0]);
-    if (!inner || inner->op != "+") return std::nullopt;
-    return Folded{"+", join("+", inner->more, minus)};
+    if (!inner || inner->op != Op::kAdd) return std::nullopt;
+    return Folded{Op::kAdd, join(Op::kAdd, inner->more, minus)};
   }
-  if (!folds(after->op) || after->args.size() != 2) return std::nullopt;
+  if (!info(after->op).is(OpInfo::kFolds) || after->args.size() != 2) return std::nullopt;
   for (int i = 0; i < 2; ++i) {
     const Ref side = after->args[i], other = after->args[1 - i];
     if (!depends(side, before) || depends(other, before)) continue;

@@ -11,7 +11,7 @@ namespace hone::nest {
 
 /// before (op) more.
 struct Folded {
-  std::string op;
+  Op op = Op::kAdd;
   Ref more = nullptr;
 };
 

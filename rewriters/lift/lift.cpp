@@ -29,7 +29,7 @@ bool works_together(const syntax::KernelInfo& kernel) {
 /// A store after another one into the same element by the same thread: what both leave. In loops of
 /// their own where these run alike.
 bool merge_into(Nodes& nodes, Store& earlier, const Store& later) {
-  if (earlier.memory != later.memory || !earlier.combine.empty() || !later.combine.empty()) {
+  if (earlier.memory != later.memory || earlier.combine || later.combine) {
     return false;
   }
   if (earlier.symbols.size() != later.symbols.size()) return false;
@@ -258,9 +258,9 @@ std::vector<Nest> nests_of_launch(Nodes& nodes, Executor& executor, const Launch
 void add_uses(LiftedLaunch& made) {
   for (const Nest& nest : made.nests) {
     add_once(made.writes, nest.buffer);
-    if (!nest.combine.empty()) add_once(made.reads, nest.buffer);
+    if (nest.combine) add_once(made.reads, nest.buffer);
     for (const Ref part : {nest.element, nest.guard, nest.value})
-      for (const Ref load : loads_in(part)) add_once(made.reads, load->op);
+      for (const Ref load : loads_in(part)) add_once(made.reads, load->name);
   }
 }
 

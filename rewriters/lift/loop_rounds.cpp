@@ -54,8 +54,8 @@ void Executor::find_inductions(Rounds& rounds) {
 /// From one part of the condition: "c - a * round >= 0" or "c - a * round != 0".
 Executor::Trips Executor::trips_of(Ref part, SymbolId unknown, int position) {
   const auto no_bound = [&] { refuse("a loop whose number of rounds is not known", position); };
-  const bool differs = part->is("!") && part->args[0]->is("==0");
-  if (!part->is(">=0") && !differs) no_bound();
+  const bool differs = part->is(Op::kNot) && part->args[0]->is(Op::kIsZero);
+  if (!part->is(Op::kNonNegative) && !differs) no_bound();
   const Ref sum = differs ? part->args[0]->args[0] : part->args[0];
   const Ref atom = peel(nodes_.index(unknown));
   std::int64_t coefficient = 0;
@@ -181,13 +181,13 @@ Lanes Executor::at_start(const Carried& one, const Rounds& rounds) {
     const Ref always = lane(rounds.guard, i);
     if (next == lane(one.phi, i)) {
       start.push_back(first);
-    } else if (next->has_phi && one.folds[i]->op == "+" && !one.folds[i]->more->uses(symbol) &&
+    } else if (next->has_phi && one.folds[i]->op == Op::kAdd && !one.folds[i]->more->uses(symbol) &&
                always->is_constant() && always->constant != 0) {
       // A count.
       const Ref more = one.folds[i]->more,
                 rounds_before = nodes_.cast(nodes_.index(symbol), first->type);
-      start.push_back(
-          nodes_.op("+", first->type, {first, nodes_.op("*", first->type, {rounds_before, more})}));
+      start.push_back(nodes_.op(Op::kAdd, first->type,
+                                {first, nodes_.op(Op::kMul, first->type, {rounds_before, more})}));
     } else if (!next->has_phi) {
       const Ref last = nodes_.substitute(
           next, {{symbol, nodes_.subtract(nodes_.index(symbol), nodes_.integer(1))}});

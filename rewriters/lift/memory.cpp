@@ -38,7 +38,7 @@ Ref Executor::load_global(int memory, Ref element, std::size_t lane_index, int p
     const Ref at = lane(store->element, lane_index);
     Ref guard = lane(store->guard, lane_index), value = lane(store->value, lane_index);
     if (guard->is_constant() && guard->constant == 0) continue;
-    if (!store->combine.empty())
+    if (store->combine)
       refuse(fmt::format("'{}' is read after an atomic operation on it", memories[memory].name),
              position);
     if (!store->symbols.empty()) {
@@ -94,7 +94,7 @@ Lanes Executor::load(int memory, const Lanes& element, int position) {
       const Lanes now = active();
       const Ref runs = lane(now, i);
       if (now.size() > 1 && element.size() > 1 && runs->is_constant() && runs->constant == 0) {
-        result.push_back(nodes_.identity("+", from.type));  // nobody looks
+        result.push_back(nodes_.identity(Op::kAdd, from.type));  // nobody looks
         continue;
       }
       result.push_back(load_global(memory, element[i], i, position, element.size() == 1));
@@ -130,12 +130,12 @@ Lanes Executor::load(int memory, const Lanes& element, int position) {
 }
 
 void Executor::store(int memory, const Lanes& element, const Lanes& value, int position,
-                     const std::string& combine) {
+                     std::optional<Op> combine) {
   const Memory& to = memories[memory];
   const Lanes now = active();
   if (to.kind == Memory::Kind::kGlobal) {
     if (const auto runs = decided(now); runs && !*runs) return;
-    if (combine.empty()) {
+    if (!combine) {
       const auto cell = state_.cells.find({memory, element});
       if (cell != state_.cells.end()) {
         cell->second = choose(now, value, cell->second);
@@ -263,7 +263,7 @@ void Executor::check_in_place() {
   for (const Load& load : loads_) {
     for (const Store& store : stores) {
       if (store.memory != load.memory) continue;
-      bool meet = !store.combine.empty();
+      bool meet = store.combine.has_value();
       const std::size_t width = launched_.in_lockstep ? lanes_ : 1;
       for (std::size_t i = 0; i < width && !meet; ++i) meet = may_meet(load, store, i);
       if (meet) {

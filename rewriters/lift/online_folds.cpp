@@ -1,6 +1,5 @@
 // The sum beside a running maximum: softmax in one pass.
 #include <algorithm>
-#include <set>
 
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
@@ -12,7 +11,7 @@ using Factors = std::vector<Ref>;
 
 /// The factors of a product of floats, without ones.
 void factors(Ref value, Factors& all) {
-  if (value->is("*")) {
+  if (value->is(Op::kMul)) {
     factors(value->args[0], all);
     factors(value->args[1], all);
   } else if (value->kind != Node::Kind::kFloat || value->value != 1) {
@@ -22,10 +21,10 @@ void factors(Ref value, Factors& all) {
 
 /// A sum of products, as lists of factors.
 void products(Nodes& nodes, Ref value, std::vector<Factors>& all) {
-  if (value->is("+")) {
+  if (value->is(Op::kAdd)) {
     products(nodes, value->args[0], all);
     products(nodes, value->args[1], all);
-  } else if (value->is("fma")) {
+  } else if (value->is(Op::kFma)) {
     Factors product;
     factors(value->args[0], product);
     factors(value->args[1], product);
@@ -73,15 +72,14 @@ class Matcher {
  private:
   /// f(from - now) out of the product, and what f is.
   static bool take(Factors& product, Ref from, Ref now, std::string& function) {
-    static const std::set<std::string, std::less<>> known = {"exp", "__expf", "exp2"};
     const auto place = std::ranges::find_if(product, [&](Ref value) {
-      if (value->kind != Node::Kind::kOp || !known.contains(value->op)) return false;
-      if (!function.empty() && function != value->op) return false;
+      if (!value->calls("exp", "__expf", "exp2")) return false;
+      if (!function.empty() && function != value->name) return false;
       const Ref over = value->args[0];
-      return over->is("-") && over->args[0] == from && over->args[1] == now;
+      return over->is(Op::kSub) && over->args[0] == from && over->args[1] == now;
     });
     if (place == product.end()) return false;
-    function = (*place)->op;
+    function = (*place)->name;
     product.erase(place);
     return true;
   }
@@ -94,9 +92,9 @@ class Matcher {
 Ref where(Nodes& nodes, Ref value, Ref before, Ref x, bool grows) {
   return nodes.replace(value, [&](Ref node) -> Ref {
     const auto same = [&](Ref a, Ref b) { return node->args[0] == a && node->args[1] == b; };
-    if (node->is("max") && (same(before, x) || same(x, before))) return grows ? x : before;
-    if ((node->is("<") || node->is("<=")) && same(before, x)) return nodes.boolean(grows);
-    if ((node->is("<") || node->is("<=")) && same(x, before)) return nodes.boolean(!grows);
+    if (node->is(Op::kMax) && (same(before, x) || same(x, before))) return grows ? x : before;
+    if (node->is(Op::kLess, Op::kLessEqual) && same(before, x)) return nodes.boolean(grows);
+    if (node->is(Op::kLess, Op::kLessEqual) && same(x, before)) return nodes.boolean(!grows);
     return nullptr;
   });
 }
@@ -110,7 +108,7 @@ Ref Executor::online_sum(const Carried& one, const Carried& top, std::size_t i, 
   const Ref phi = lane(one.phi, i), before = lane(top.phi, i);
   Ref after = lane(one.after, i);
   // Rounds that do not count leave both as they are.
-  if (after->is("select") && !after->args[0]->has_phi && after->args[2] == phi) {
+  if (after->is(Op::kSelect) && !after->args[0]->has_phi && after->args[2] == phi) {
     const Ref counts = after->args[0];
     const Ref otherwise = nodes_.replace(lane(top.after, i), [&](Ref node) -> Ref {
       return node == counts ? nodes_.boolean(false) : nullptr;
@@ -130,17 +128,18 @@ Ref Executor::online_sum(const Carried& one, const Carried& top, std::size_t i, 
   if (!grown->rescales || !kept->scales || grown->function != kept->function) return nullptr;
   const ScalarType type = after->type;
   const Ref start = lane(top.before, i);
-  const Ref most = nodes_.op(
-      "max", type,
-      {start,
-       nodes_.reduce("max", {symbol}, nodes_.select(guard, x, nodes_.identity("max", type)))});
-  Ref term = nodes_.op(kept->function, type, {nodes_.op("-", type, {x, most})});
-  for (const Ref weight : kept->weight) term = nodes_.op("*", type, {term, weight});
-  const Ref sum = nodes_.reduce("+", {symbol}, nodes_.select(guard, term, nodes_.number(0, type)));
+  const Ref most =
+      nodes_.op(Op::kMax, type,
+                {start, nodes_.reduce(Op::kMax, {symbol},
+                                      nodes_.select(guard, x, nodes_.identity(Op::kMax, type)))});
+  Ref term = nodes_.call(kept->function, type, {nodes_.op(Op::kSub, type, {x, most})});
+  for (const Ref weight : kept->weight) term = nodes_.op(Op::kMul, type, {term, weight});
+  const Ref sum =
+      nodes_.reduce(Op::kAdd, {symbol}, nodes_.select(guard, term, nodes_.number(0, type)));
   const Ref first = lane(one.before, i);
   if (first->kind == Node::Kind::kFloat && first->value == 0) return sum;
-  const Ref scale = nodes_.op(kept->function, type, {nodes_.op("-", type, {start, most})});
-  return nodes_.op("+", type, {nodes_.op("*", type, {first, scale}), sum});
+  const Ref scale = nodes_.call(kept->function, type, {nodes_.op(Op::kSub, type, {start, most})});
+  return nodes_.op(Op::kAdd, type, {nodes_.op(Op::kMul, type, {first, scale}), sum});
 }
 
 bool Executor::fold_online(std::vector<Carried>& carried, Carried& one, SymbolId symbol,
@@ -149,7 +148,8 @@ bool Executor::fold_online(std::vector<Carried>& carried, Carried& one, SymbolId
   for (std::size_t i = 0; i < lanes_; ++i) {
     Ref found = nullptr;
     for (const Carried& top : carried) {
-      if (&top == &one || top.folds.empty() || !top.folds[i] || top.folds[i]->op != "max") continue;
+      if (&top == &one || top.folds.empty() || !top.folds[i] || top.folds[i]->op != Op::kMax)
+        continue;
       if (top.folds[i]->more->has_phi) continue;
       found = online_sum(one, top, i, symbol, lane(guard, i));
       if (found != nullptr) break;

@@ -80,7 +80,7 @@ Lanes Executor::load_shared(int memory, const Lanes& element, int position) {
   for (std::size_t i = 0; i < width; ++i) {
     const Ref runs = lane(now, i), at = lane(element, i);
     if (runs->is_constant() && runs->constant == 0) {
-      result.push_back(nodes_.identity("+", from.type));
+      result.push_back(nodes_.identity(Op::kAdd, from.type));
       continue;
     }
     Ref& value = known[{at, runs}];
@@ -101,7 +101,7 @@ Lanes Executor::load_shared(int memory, const Lanes& element, int position) {
 }
 
 void Executor::store_shared(int memory, const Lanes& element, const Lanes& value, int position,
-                            const std::string& combine) {
+                            std::optional<Op> combine) {
   const Lanes now = active();
   auto& cells = state_.shared[memory];
   for (std::size_t i = 0; i < lanes_; ++i) {
@@ -115,11 +115,11 @@ void Executor::store_shared(int memory, const Lanes& element, const Lanes& value
     }
     const auto found = cells.find(at->constant);
     Ref written = lane(value, i);
-    if (!combine.empty()) {
+    if (combine) {
       if (found == cells.end()) {
         refuse(unwritten(fmt::format("{}[{}]", memories[memory].name, at->constant)), position);
       }
-      written = nodes_.op(combine, memories[memory].type, {found->second, written});
+      written = nodes_.op(*combine, memories[memory].type, {found->second, written});
     }
     const std::pair<int, std::int64_t> cell{memory, at->constant};
     if (found == cells.end()) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
@@ -23,18 +24,12 @@ const Names kElementwise = {{"__hadd2", "+"},    {"__hadd2_rn", "+"}, {"__hsub2"
                             {"h2exp", "exp"},    {"h2exp2", "exp2"},  {"h2log", "log"},
                             {"h2sqrt", "sqrt"},  {"h2rsqrt", "rsqrt"}};
 /// One number for both fields.
-const Names kSpread = {{"__float2half2_rn", ""},
-                       {"__half2half2", ""},
-                       {"__float2bfloat162_rn", ""},
-                       {"__bfloat162bfloat162", ""}};
-const Names kPacked = {{"__floats2half2_rn", ""},
-                       {"__halves2half2", ""},
-                       {"__floats2bfloat162_rn", ""},
-                       {"__halves2bfloat162", ""}};
-const Names kConverted = {{"__half22float2", ""},
-                          {"__float22half2_rn", ""},
-                          {"__bfloat1622float2", ""},
-                          {"__float22bfloat162_rn", ""}};
+const std::set<std::string_view> kSpread = {"__float2half2_rn", "__half2half2",
+                                            "__float2bfloat162_rn", "__bfloat162bfloat162"};
+const std::set<std::string_view> kPacked = {"__floats2half2_rn", "__halves2half2",
+                                            "__floats2bfloat162_rn", "__halves2bfloat162"};
+const std::set<std::string_view> kConverted = {"__half22float2", "__float22half2_rn",
+                                               "__bfloat1622float2", "__float22bfloat162_rn"};
 const Names kField = {{"__low2float", "x"}, {"__high2float", "y"},   {"__low2half", "x"},
                       {"__high2half", "y"}, {"__low2bfloat16", "x"}, {"__high2bfloat16", "y"}};
 
@@ -93,7 +88,7 @@ Value Executor::fieldwise(const std::string& op, const std::vector<Value>& args,
     for (std::size_t j = 0; j < width; ++j) {
       std::vector<Ref> operands;
       for (const Lanes& part : parts) operands.push_back(nodes_.cast(lane(part, j), as));
-      lanes.push_back(nodes_.op(op, as, std::move(operands)));
+      lanes.push_back(nodes_.call(op, as, std::move(operands)));
     }
     shrink(lanes);
     made.fields[kFields[i]] = Value{Value::Kind::kScalar, std::move(lanes), -1, {}};

@@ -85,15 +85,15 @@ Ref Executor::mean_of(const Carried& one, std::size_t i, const Rounds& rounds) {
   const Ref total = nodes_.add(count, nodes_.integer(mean->earlier));
   const auto range = nodes_.range(total);
   if (!range || range->low < 1) return nullptr;
-  Ref sum = nodes_.reduce("+", {rounds.symbol},
+  Ref sum = nodes_.reduce(Op::kAdd, {rounds.symbol},
                           nodes_.select(lane(rounds.guard, i), mean->x, nodes_.number(0, type)));
-  sum = nodes_.op("+", type, {times(mean->earlier, lane(one.before, i)), sum});
-  return nodes_.op("/", type, {sum, nodes_.cast(total, type)});
+  sum = nodes_.op(Op::kAdd, type, {times(mean->earlier, lane(one.before, i)), sum});
+  return nodes_.op(Op::kDiv, type, {sum, nodes_.cast(total, type)});
 }
 
 Ref Executor::times(std::int64_t count, Ref value) {
   if (count == 0) return nodes_.number(0, value->type);
-  return nodes_.op("*", value->type,
+  return nodes_.op(Op::kMul, value->type,
                    {nodes_.number(static_cast<double>(count), value->type), value});
 }
 
@@ -120,15 +120,16 @@ Ref Executor::squares_of(const Carried& one, const Carried& top, std::size_t i,
   if (centre == nullptr) return nullptr;
   const ScalarType type = centre->type;
   const auto square = [&](Ref x) {
-    const Ref over = nodes_.op("-", type, {x, centre});
-    return nodes_.op("*", type, {over, over});
+    const Ref over = nodes_.op(Op::kSub, type, {x, centre});
+    return nodes_.op(Op::kMul, type, {over, over});
   };
   const Ref squares =
-      nodes_.reduce("+", {rounds.symbol},
+      nodes_.reduce(Op::kAdd, {rounds.symbol},
                     nodes_.select(lane(rounds.guard, i), square(mean->x), nodes_.number(0, type)));
   const Ref earlier = mean->earlier == 0 ? nodes_.number(0, type)
                                          : times(mean->earlier, square(lane(top.before, i)));
-  return nodes_.op("+", type, {lane(one.before, i), nodes_.op("+", type, {earlier, squares})});
+  return nodes_.op(Op::kAdd, type,
+                   {lane(one.before, i), nodes_.op(Op::kAdd, type, {earlier, squares})});
 }
 
 bool Executor::fold_squares(std::vector<Carried>& carried, Carried& one, const Rounds& rounds) {

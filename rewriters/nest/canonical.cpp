@@ -31,7 +31,7 @@ bool uses(const Scattered& store, SymbolId symbol) {
 
 void drop_unused(Nodes& nodes, Scattered& store) {
   std::erase_if(store.symbols, [&](SymbolId symbol) {
-    return nodes.extent(symbol) == 1 || (store.combine.empty() && !uses(store, symbol));
+    return nodes.extent(symbol) == 1 || (!store.combine && !uses(store, symbol));
   });
 }
 
@@ -70,7 +70,7 @@ bool join_two(Nodes& nodes, Scattered& store) {
 /// where j is below 8.
 bool bound_one(Nodes& nodes, Scattered& store) {
   for (const Ref part : conjuncts(store.guard)) {
-    if (!part->is(">=0") || part->args[0]->terms.empty()) continue;
+    if (!part->is(Op::kNonNegative) || part->args[0]->terms.empty()) continue;
     const std::vector<Term>& terms = part->args[0]->terms;
     const auto one_sign = [&](const Term& term) {
       return term.atom->kind == Node::Kind::kIndex &&
@@ -107,7 +107,7 @@ bool bound_one(Nodes& nodes, Scattered& store) {
 /// A condition that leaves one value of some indices: i == 3; i + j == 0.
 bool pin_one(Nodes& nodes, Scattered& store) {
   for (const Ref part : conjuncts(store.guard)) {
-    if (!part->is("==0")) continue;
+    if (!part->is(Op::kIsZero)) continue;
     const Ref sum = part->args[0];
     bool indices = !sum->terms.empty(), positive = sum->constant == 0;
     for (const Term& term : sum->terms) {
@@ -139,14 +139,14 @@ void find_divisors(Ref value, SymbolId symbol, std::set<std::int64_t>& all, std:
   const auto is_index = [&](Ref sum) {
     return peel(sum)->kind == Node::Kind::kIndex && peel(sum)->symbol == symbol;
   };
-  if ((value->is("/") || value->is("%")) && value->args[1]->is_constant()) {
+  if (value->is(Op::kDiv, Op::kMod) && value->args[1]->is_constant()) {
     const std::int64_t by = value->args[1]->constant;
     if (is_index(value->args[0])) {
       all.insert(by);
       return;
     }
     const Ref inner = peel(value->args[0]);
-    if (value->is("%") && inner->is("/") && is_index(inner->args[0]) &&
+    if (value->is(Op::kMod) && inner->is(Op::kDiv) && is_index(inner->args[0]) &&
         inner->args[1]->is_constant()) {
       all.insert(inner->args[1]->constant);
       all.insert(inner->args[1]->constant * by);
@@ -269,21 +269,21 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
     if (!store.element->uses(symbol)) folded.push_back(symbol);
   }
   if (!folded.empty()) {
-    if (store.combine.empty())
+    if (!store.combine)
       fail(fmt::format(
           "it cannot be shown that one thread alone writes an element of '{}': where it "
           "is written does not depend on {}",
           store.buffer, names_of(nodes, folded)));
     std::erase_if(store.symbols,
                   [&](SymbolId s) { return std::ranges::find(folded, s) != folded.end(); });
-    const Ref nothing = nodes.identity(store.combine, store.value->type);
+    const Ref nothing = nodes.identity(*store.combine, store.value->type);
     Ref outside = nodes.boolean(true), inside = nodes.boolean(true);
     for (const Ref part : conjuncts(store.guard)) {
       const bool inner = std::ranges::any_of(folded, [&](SymbolId s) { return part->uses(s); });
       (inner ? inside : outside) = nodes.both(inner ? inside : outside, part);
     }
     store.value = renumbered(
-        nodes, nodes.reduce(store.combine, folded, nodes.select(inside, store.value, nothing)));
+        nodes, nodes.reduce(*store.combine, folded, nodes.select(inside, store.value, nothing)));
     store.guard = outside;
   }
   bool affine = !store.element->has_load;
@@ -300,7 +300,7 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
     strides.push_back({symbol, coefficient});
   }
   if (!affine) {
-    if (store.combine.empty())
+    if (!store.combine)
       fail(fmt::format(
           "where '{}' is written, at {}, is no sum of multiples of indices: that no two "
           "threads write one element cannot be shown",
@@ -325,7 +325,7 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
   std::int64_t below = 0, count = 1;
   for (auto stride = strides.rbegin(); stride != strides.rend(); ++stride) {
     if (stride->coefficient <= below) {
-      if (store.combine.empty()) {
+      if (!store.combine) {
         fail(fmt::format("it cannot be shown that no element of '{}' is written twice, at {}",
                          store.buffer, short_text(nodes, store.element)));
       }
@@ -343,8 +343,8 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
 }
 
 Nest taken_apart(Nodes& nodes, Nest nest, const ConcreteBuffer& buffer) {
-  if (!nest.combine.empty()) return nest;
-  Scattered store{nest.buffer, nest.type, nest.dims, nest.element, nest.guard, nest.value, "", -1};
+  if (nest.combine) return nest;
+  Scattered store{nest.buffer, nest.type, nest.dims, nest.element, nest.guard, nest.value, {}, -1};
   if (!take_apart(nodes, store)) return nest;
   try {
     return canonical(nodes, std::move(store), buffer);
@@ -444,7 +444,7 @@ std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
       Facts facts;
       facts.add(earlier.guard);
       facts.add(nest.guard);
-      if (earlier.combine == nest.combine && !nest.combine.empty()) continue;
+      if (earlier.combine == nest.combine && nest.combine) continue;
       if (apart(nodes, earlier.element, nest.element, facts)) continue;
       throw Refusal{fmt::format("'{}' is written in two places that cannot be shown not to meet",
                                 nest.buffer),

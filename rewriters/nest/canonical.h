@@ -14,7 +14,7 @@ struct Scattered {
   ScalarType type = ScalarType::kF32;
   std::vector<SymbolId> symbols;
   Ref element = nullptr, guard = nullptr, value = nullptr;
-  std::string combine;
+  std::optional<Op> combine;
   int position = -1;
 };
 

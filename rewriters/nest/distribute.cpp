@@ -10,7 +10,7 @@ namespace hone::nest {
 namespace {
 
 void factors_of(Ref value, std::vector<Ref>& all) {
-  if (value->is("*")) {
+  if (value->is(Op::kMul)) {
     factors_of(value->args[0], all);
     factors_of(value->args[1], all);
   } else {
@@ -21,18 +21,18 @@ void factors_of(Ref value, std::vector<Ref>& all) {
 Ref product_of(Nodes& nodes, const std::vector<Ref>& factors) {
   Ref all = factors[0];
   for (std::size_t i = 1; i < factors.size(); ++i)
-    all = nodes.op("*", all->type, {all, factors[i]});
+    all = nodes.op(Op::kMul, all->type, {all, factors[i]});
   return all;
 }
 
 Ref scale_outside(Nodes& nodes, const std::vector<SymbolId>& symbols, Ref body) {
-  if (!body->is("/") && !body->is("*")) return nullptr;
+  if (!body->is(Op::kDiv, Op::kMul)) return nullptr;
   for (const std::size_t inner : {std::size_t{0}, std::size_t{1}}) {
     const Ref part = body->args[inner], scale = body->args[1 - inner];
-    if (inner == 1 && body->is("/")) continue;
-    if (part->kind != Node::Kind::kReduce || part->op != "+") continue;
+    if (inner == 1 && body->is(Op::kDiv)) continue;
+    if (part->kind != Node::Kind::kReduce || part->op != Op::kAdd) continue;
     if (uses_any(scale, symbols)) continue;
-    return nodes.op(body->op, body->type, {nodes.reduce("+", symbols, part), scale});
+    return nodes.op(body->op, body->type, {nodes.reduce(Op::kAdd, symbols, part), scale});
   }
   return nullptr;
 }
@@ -54,8 +54,8 @@ Ref inside_out(Nodes& nodes, const std::vector<SymbolId>& symbols, Ref body) {
       (elsewhere ? outer : inner).push_back(symbol);
     }
     if (outer.empty()) continue;
-    without.push_back(nodes.reduce("+", inner, product_of(nodes, with)));
-    return nodes.reduce("+", outer, product_of(nodes, without));
+    without.push_back(nodes.reduce(Op::kAdd, inner, product_of(nodes, with)));
+    return nodes.reduce(Op::kAdd, outer, product_of(nodes, without));
   }
   return nullptr;
 }
@@ -65,7 +65,7 @@ Ref inside_out(Nodes& nodes, const std::vector<SymbolId>& symbols, Ref body) {
 Ref distributed(Nodes& nodes, Ref reduction) {
   // A half's sum may be too large before it is divided.
   const bool wide = reduction->type == ScalarType::kF32 || reduction->type == ScalarType::kF64;
-  if (reduction->op != "+" || !wide) return nullptr;
+  if (reduction->op != Op::kAdd || !wide) return nullptr;
   const Nodes::Opened opened = nodes.open(reduction);
   const Ref body = peel(opened.body);
   if (const Ref made = scale_outside(nodes, opened.symbols, body)) return made;

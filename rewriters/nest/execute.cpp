@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <unordered_map>
 
@@ -51,71 +52,7 @@ double rounded(double value, ScalarType type) {
   }
 }
 
-double folded(const std::string& op, double a, double b) {
-  if (op == "+") return a + b;
-  if (op == "*") return a * b;
-  if (op == "min") return std::fmin(a, b);
-  if (op == "max") return std::fmax(a, b);
-  const auto x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);
-  if (op == "&") return static_cast<double>(x & y);
-  if (op == "|") return static_cast<double>(x | y);
-  if (op == "^") return static_cast<double>(x ^ y);
-  throw Stop{"there is no fold by '" + op + "'"};
-}
-
-using Function = double (*)(double);
-
-Function function_of(const std::string& name) {
-  static const std::map<std::string, Function, std::less<>> known = {
-      {"exp", std::exp},
-      {"exp2", std::exp2},
-      {"expm1", std::expm1},
-      {"log", std::log},
-      {"log2", std::log2},
-      {"log10", std::log10},
-      {"log1p", std::log1p},
-      {"sqrt", std::sqrt},
-      {"cbrt", std::cbrt},
-      {"sin", std::sin},
-      {"cos", std::cos},
-      {"tan", std::tan},
-      {"tanh", std::tanh},
-      {"sinh", std::sinh},
-      {"cosh", std::cosh},
-      {"asin", std::asin},
-      {"acos", std::acos},
-      {"atan", std::atan},
-      {"asinh", std::asinh},
-      {"acosh", std::acosh},
-      {"atanh", std::atanh},
-      {"fabs", std::fabs},
-      {"floor", std::floor},
-      {"ceil", std::ceil},
-      {"round", std::round},
-      {"trunc", std::trunc},
-      {"rint", std::rint},
-      {"nearbyint", std::nearbyint},
-      {"erf", std::erf},
-      {"erfc", std::erfc},
-      {"lgamma", std::lgamma},
-      {"tgamma", std::tgamma},
-      {"__expf", std::exp},
-      {"__logf", std::log},
-      {"__sinf", std::sin},
-      {"__cosf", std::cos},
-      {"__log2f", std::log2},
-      {"__tanf", std::tan},
-      {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
-      {"exp10", [](double x) { return std::pow(10.0, x); }},
-      {"__exp10f", [](double x) { return std::pow(10.0, x); }},
-      {"__frcp_rn", [](double x) { return 1 / x; }},
-      {"__frsqrt_rn", [](double x) { return 1 / std::sqrt(x); }},
-      {"sinpi", [](double x) { return std::sin(M_PI * x); }},
-      {"cospi", [](double x) { return std::cos(M_PI * x); }},
-      {"normcdf", [](double x) { return std::erfc(-x * M_SQRT1_2) / 2; }}};
-  const auto found = known.find(name);
-  return found == known.end() ? nullptr : found->second;
-}
+double folded(Op op, double a, double b) { return info(op).evaluate(a, b, 0); }
 
 class Machine {
  public:
@@ -140,11 +77,11 @@ class Machine {
         return static_cast<double>(sum);
       }
       case Node::Kind::kLoad: {
-        const std::vector<double>& buffer = contents->at(node->op);
+        const std::vector<double>& buffer = contents->at(node->name);
         const std::int64_t element = whole(node->args[0]);
         if (element < 0 || element >= static_cast<std::int64_t>(buffer.size())) {
           throw Stop{
-              fmt::format("element {} of '{}', which has {}", element, node->op, buffer.size())};
+              fmt::format("element {} of '{}', which has {}", element, node->name, buffer.size())};
         }
         return buffer[static_cast<std::size_t>(element)];
       }
@@ -172,8 +109,7 @@ class Machine {
   }
 
   double folds(Ref node) {
-    const bool arg = node->op.starts_with("arg");
-    const std::string op = arg ? node->op.substr(3) : node->op;
+    const bool most = node->op == Op::kArgMax, arg = most || node->op == Op::kArgMin;
     std::vector<std::int64_t> saved;
     std::int64_t count = 1;
     for (const SymbolId symbol : node->symbols) {
@@ -194,12 +130,12 @@ class Machine {
       if (i == 0) {
         total = next;
       } else if (arg) {
-        if (op == "max" ? next > total : next < total) {
+        if (most ? next > total : next < total) {
           total = next;
           place = i;
         }
       } else {
-        total = rounded(folded(op, total, next), node->type);
+        total = rounded(folded(node->op, total, next), node->type);
       }
     }
     for (std::size_t s = 0; s < saved.size(); ++s) at[node->symbols[s]] = saved[s];
@@ -207,47 +143,26 @@ class Machine {
   }
 
   double operation(Ref node) {
-    const std::string& op = node->op;
     const auto a = [&](std::size_t i) { return value(node->args[i]); };
-    const auto n = [&](std::size_t i) { return whole(node->args[i]); };
-    if (op == "select") return a(0) != 0 ? a(1) : a(2);
-    if (op == ">=0") return n(0) >= 0 ? 1 : 0;
-    if (op == "==0") return n(0) == 0 ? 1 : 0;
-    if (op == "&&") return a(0) != 0 && a(1) != 0 ? 1 : 0;
-    if (op == "||") return a(0) != 0 || a(1) != 0 ? 1 : 0;
-    if (op == "!") return a(0) != 0 ? 0 : 1;
-    if (op == "<") return a(0) < a(1) ? 1 : 0;
-    if (op == "<=") return a(0) <= a(1) ? 1 : 0;
-    if (op == "==") return a(0) == a(1) ? 1 : 0;
-    if (op == "!=") return a(0) != a(1) ? 1 : 0;
-    if (op == "neg") return -a(0);
-    if (op == "cast") {
-      return is_float(node->type) || !is_float(node->args[0]->type) ? a(0) : std::trunc(a(0));
-    }
+    if (node->is(Op::kSelect)) return a(0) != 0 ? a(1) : a(2);
+    if (node->is(Op::kAnd)) return a(0) != 0 && a(1) != 0 ? 1 : 0;
+    if (node->is(Op::kOr)) return a(0) != 0 || a(1) != 0 ? 1 : 0;
     const bool integers = !is_float(node->type);
-    if (integers && (op == "/" || op == "%")) {
-      const std::int64_t by = n(1);
+    if (node->is(Op::kCast)) {
+      return integers && is_float(node->args[0]->type) ? std::trunc(a(0)) : a(0);
+    }
+    std::array<double, 3> operands = {};
+    const std::size_t count = std::min(node->args.size(), operands.size());
+    for (std::size_t i = 0; i < count; ++i) operands[i] = a(i);
+    if (integers && node->is(Op::kDiv, Op::kMod)) {
+      const auto of = static_cast<std::int64_t>(operands[0]);
+      const auto by = static_cast<std::int64_t>(operands[1]);
       if (by == 0) throw Stop{"a division by zero"};
-      return static_cast<double>(op == "/" ? n(0) / by : n(0) % by);
+      return static_cast<double>(node->is(Op::kDiv) ? of / by : of % by);
     }
-    if (integers && (op == "<<" || op == ">>")) {
-      return static_cast<double>(op == "<<" ? n(0) << n(1) : n(0) >> n(1));
-    }
-    if (op == "-") return a(0) - a(1);
-    if (op == "/") return a(0) / a(1);
-    if (op == "fma") return std::fma(a(0), a(1), a(2));
-    if (op == "pow" || op == "__powf") return std::pow(a(0), a(1));
-    if (op == "atan2") return std::atan2(a(0), a(1));
-    if (op == "fmod") return std::fmod(a(0), a(1));
-    if (op == "hypot") return std::hypot(a(0), a(1));
-    if (op == "fdim") return std::fdim(a(0), a(1));
-    if (op == "copysign") return std::copysign(a(0), a(1));
-    if (op == "__fdividef") return a(0) / a(1);
-    if (node->args.size() == 1) {
-      if (const Function function = function_of(op)) return function(a(0));
-    }
-    if (node->args.size() == 2) return folded(op, a(0), a(1));
-    throw Stop{"there is no '" + op + "'"};
+    const auto result = evaluate(node->op, node->name, {operands.data(), count});
+    if (!result) throw Stop{fmt::format("there is no '{}'", node->what())};
+    return *result;
   }
 
   const Nodes& nodes_;
@@ -276,7 +191,7 @@ void run(const Nodes& nodes, const Nest& nest, Machine& machine, const Contents&
     }
     double& place = buffer[static_cast<std::size_t>(element)];
     const double value = machine.value(nest.value);
-    place = rounded(nest.combine.empty() ? value : folded(nest.combine, place, value), nest.type);
+    place = rounded(nest.combine ? folded(*nest.combine, place, value) : value, nest.type);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "rewriters/nest/facts.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string_view>
 #include <unordered_set>
@@ -10,9 +9,6 @@
 
 namespace hone::nest {
 namespace {
-
-constexpr std::array<std::string_view, 14> kCheapOps = {
-    "+", "-", "*", "/", "neg", "min", "max", "fma", "select", "cast", "<", "<=", "==", "!="};
 
 /// Adds up what one nest does.
 class FactCounter {
@@ -26,7 +22,7 @@ class FactCounter {
     facts_["points"] += points;
     raise("parallel_axes", static_cast<double>(nest.dims.size()));
     raise("output_bytes", static_cast<double>(size_of(nest.type)));
-    if (!nest.combine.empty()) facts_["combines"] = 1;
+    if (nest.combine) facts_["combines"] = 1;
     if (nest.element->has_load) facts_["gathers"] = 1;
     visit(nest.value, points, 1, 0);
     visit(nest.guard, points, 1, 0);
@@ -53,12 +49,11 @@ class FactCounter {
         facts_["operations"] += times;
         raise("reduced", folded);
         raise("reduction_axes", axes);
-        if (node->op == "+" && is_product(node->args[0])) facts_["products"] = 1;
+        if (node->op == Op::kAdd && is_product(node->args[0])) facts_["products"] = 1;
         break;
       case Node::Kind::kOp:
         if (is_float(node->type)) {
-          const bool cheap = std::ranges::find(kCheapOps, node->op) != kCheapOps.end();
-          facts_[cheap ? "operations" : "special"] += times;
+          facts_[node->is(Op::kCall) ? "special" : "operations"] += times;
         }
         break;
       default:
@@ -70,8 +65,8 @@ class FactCounter {
 
   /// Of two values that are loaded, whatever is done to each.
   static bool is_product(Ref body) {
-    while (body->is("cast") || body->is("select")) body = body->args[body->is("select") ? 1 : 0];
-    return body->is("*") && body->args[0]->has_load && body->args[1]->has_load;
+    while (body->is(Op::kCast, Op::kSelect)) body = body->args[body->is(Op::kSelect) ? 1 : 0];
+    return body->is(Op::kMul) && body->args[0]->has_load && body->args[1]->has_load;
   }
 
   const LiftedProgram& program_;
@@ -100,14 +95,14 @@ class FormPrinter {
         text_ += node->terms.empty() ? "#)" : ")";
         return;
       case Node::Kind::kReduce:
-        text_ += node->op + " over";
+        text_ += fmt::format("{} over", node->what());
         for (const SymbolId one : node->symbols) symbol(one);
         break;
       case Node::Kind::kLoad:
-        buffer(node->op);
+        buffer(node->name);
         break;
       default:
-        text_ += node->op;
+        text_ += node->what();
     }
     text_ += "[";
     for (const Ref arg : node->args) print(arg);
@@ -153,7 +148,7 @@ std::string structure_of(const LiftedProgram& program) {
       form.buffer(nest.buffer);
       form.add(to_string(nest.type));
       form.add(nest.covers ? "=" : "?=");
-      form.add(nest.combine);
+      if (nest.combine) form.add(info(*nest.combine).name);
       form.print(nest.element);
       form.print(nest.value);
       form.add(";");

@@ -70,20 +70,20 @@ std::uint64_t Field::work_out(Ref value) {
     return sum;
   }
   if (value->kind != Node::Kind::kOp) return unknown(value);
-  if (value->is("cast") && !is_narrow_float(value->type) &&
+  if (value->is(Op::kCast) && !is_narrow_float(value->type) &&
       (is_float(value->type) || !is_float(value->args[0]->type))) {
     return of(value->args[0]);
   }
   const bool real = is_float(value->type);
-  if (value->is("*")) return multiply(of(value->args[0]), of(value->args[1]));
+  if (value->is(Op::kMul)) return multiply(of(value->args[0]), of(value->args[1]));
   if (!real) return unknown(value);
-  if (value->is("+")) return add(of(value->args[0]), of(value->args[1]));
-  if (value->is("-")) return subtract(of(value->args[0]), of(value->args[1]));
-  if (value->is("neg")) return subtract(0, of(value->args[0]));
-  if (value->is("/") || value->is("__fdividef")) {
+  if (value->is(Op::kAdd)) return add(of(value->args[0]), of(value->args[1]));
+  if (value->is(Op::kSub)) return subtract(of(value->args[0]), of(value->args[1]));
+  if (value->is(Op::kNeg)) return subtract(0, of(value->args[0]));
+  if (value->is(Op::kDiv) || value->calls("__fdividef")) {
     return divide(of(value->args[0]), of(value->args[1]));
   }
-  if (value->is("fma")) {
+  if (value->is(Op::kFma)) {
     return add(multiply(of(value->args[0]), of(value->args[1])), of(value->args[2]));
   }
   return unknown(value);

@@ -70,10 +70,10 @@ class Fuser {
       nest.element = with_versions(nest.element, launch);
       nest.guard = with_versions(nest.guard, launch);
       const bool whole = nest.guard->is_constant();
-      if (!nest.combine.empty() && whole && !nest.element->has_load && nest.covers) {
+      if (nest.combine && whole && !nest.element->has_load && nest.covers) {
         const Ref before = nodes_.load(version(nest.buffer, launch), nest.type, nest.element);
-        nest.value = nodes_.op(nest.combine, nest.type, {before, nest.value});
-        nest.combine.clear();
+        nest.value = nodes_.op(*nest.combine, nest.type, {before, nest.value});
+        nest.combine.reset();
       }
     }
     return nests;
@@ -83,7 +83,7 @@ class Fuser {
     if (!value->has_load) return value;
     return nodes_.replace(value, [&](Ref node) -> Ref {
       if (node->kind != Node::Kind::kLoad) return nullptr;
-      return nodes_.load(version(node->op, launch), node->type,
+      return nodes_.load(version(node->name, launch), node->type,
                          with_versions(node->args[0], launch));
     });
   }
@@ -108,7 +108,7 @@ class Fuser {
     for (Nest& nest : versioned(launch)) {
       if (nest.buffer != buffer) continue;
       ++count;
-      if (nest.combine.empty() && nest.covers) made = std::move(nest);
+      if (!nest.combine && nest.covers) made = std::move(nest);
     }
     if (count != 1) made.reset();
     if (made) made->value = with_own_elements(nodes_, made->value);
@@ -138,7 +138,7 @@ class Fuser {
         outside_ = true;
         return made;
       }
-      if (outside_ && node->is("select")) {
+      if (outside_ && node->is(Op::kSelect)) {
         const Ref condition = without_implied(node->args[0]);
         return nodes_.select(filled(condition), filled_where(condition, node->args[1]),
                              filled_where(nodes_.negate(condition), node->args[2]));
@@ -147,7 +147,7 @@ class Fuser {
       const Ref element = filled(node->args[0]);
       std::size_t launch = 0;
       std::string buffer;
-      const Nest* nest = maker(node->op, launch, buffer);
+      const Nest* nest = maker(node->name, launch, buffer);
       if (nest != nullptr && (depth_ == Depth::kAll || nest->value->height == 0) &&
           (taken_.contains(launch) || movable(launch))) {
         if (const auto point = solve_for(nodes_, nest->element, nest->dims, element)) {
@@ -155,7 +155,7 @@ class Fuser {
           return filled(nodes_.substitute(nest->value, *point));
         }
       }
-      return nodes_.load(node->op, node->type, element);
+      return nodes_.load(node->name, node->type, element);
     });
   }
 
@@ -165,7 +165,7 @@ class Fuser {
     Ref left = nodes_.boolean(true);
     for (const Ref part : parts) {
       const bool is_implied = std::ranges::any_of(parts, [&](Ref other) {
-        return part->is(">=0") && other->is(">=0") &&
+        return part->is(Op::kNonNegative) && other->is(Op::kNonNegative) &&
                part->args[0]->terms == other->args[0]->terms &&
                part->args[0]->constant > other->args[0]->constant;
       });
@@ -178,7 +178,7 @@ class Fuser {
   std::map<SymbolId, Range> left_by(Ref condition) {
     std::map<SymbolId, Range> all;
     for (const Ref part : conjuncts(condition)) {
-      if (!part->is(">=0") || part->args[0]->terms.size() != 1) continue;
+      if (!part->is(Op::kNonNegative) || part->args[0]->terms.size() != 1) continue;
       const auto& [by, atom] = part->args[0]->terms[0];
       if (atom->kind != Node::Kind::kIndex) continue;
       Range& range =
@@ -217,7 +217,7 @@ class Fuser {
       if (writes(i, buffer)) {
         // Overwritten as a whole? Else some of it stays.
         for (const Nest& nest : program_.launches[i].nests)
-          if (nest.buffer == buffer && nest.covers && nest.combine.empty()) return false;
+          if (nest.buffer == buffer && nest.covers && !nest.combine) return false;
         if (taken_.contains(i)) return false;
       }
     }
@@ -247,12 +247,12 @@ class Fuser {
       }
       for (const Ref part : {nest.value, nest.guard, nest.element}) {
         for (const Ref load : loads_in(part)) {
-          const bool own = load->op == nest.buffer && load->args[0] == nest.element;
-          if (!written.contains(load->op) || own) continue;
-          return refused(load->op == nest.buffer
+          const bool own = load->name == nest.buffer && load->args[0] == nest.element;
+          if (!written.contains(load->name) || own) continue;
+          return refused(load->name == nest.buffer
                              ? fmt::format("'{}' is made of other elements of itself", nest.buffer)
                              : fmt::format("'{}' reads '{}', which the same launch{} write{}",
-                                           nest.buffer, load->op, taken_.size() > 1 ? "es" : "",
+                                           nest.buffer, load->name, taken_.size() > 1 ? "es" : "",
                                            taken_.size() > 1 ? "" : "s"));
         }
       }
@@ -272,8 +272,8 @@ class Fuser {
     if (!value->has_load) return value;
     return nodes_.replace(value, [&](Ref node) -> Ref {
       if (node->kind != Node::Kind::kLoad) return nullptr;
-      const std::size_t at = node->op.find(kVersion);
-      const std::string buffer = node->op.substr(0, at);
+      const std::size_t at = node->name.find(kVersion);
+      const std::string buffer = node->name.substr(0, at);
       // The last launch that stays and writes the buffer before the target.
       std::string present = buffer;
       for (std::size_t i = target_; i-- > 0;) {
@@ -281,7 +281,7 @@ class Fuser {
         present = fmt::format("{}{}{}", buffer, kVersion, i);
         break;
       }
-      if (present != node->op) valid = false;
+      if (present != node->name) valid = false;
       return nodes_.load(buffer, node->type, unversioned(node->args[0], valid));
     });
   }

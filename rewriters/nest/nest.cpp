@@ -15,8 +15,8 @@ std::string to_string(const Nodes& nodes, const LiftedLaunch& launch) {
     }
     text += fmt::format("  for {}:{}\n    {}[{}] {}= {}\n", over.empty() ? "once" : over,
                         nest.guard->is_constant() ? "" : " if " + to_string(nodes, nest.guard),
-                        nest.buffer, to_string(nodes, nest.element), nest.combine,
-                        to_string(nodes, nest.value));
+                        nest.buffer, to_string(nodes, nest.element),
+                        nest.combine ? info(*nest.combine).name : "", to_string(nodes, nest.value));
   }
   return text;
 }

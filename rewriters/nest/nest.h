@@ -4,11 +4,12 @@
 //
 //   for i in [0, M), j in [0, N):  C[N*i + j] = sum over k in [0, K) of A[K*i + k] * B[N*k + j]
 //
-// is {dims: i, j; buffer: C; element: N*i + j; value: Reduce("+", {k}, A[…] * B[…])}.
+// is {dims: i, j; buffer: C; element: N*i + j; value: Reduce(+, {k}, A[…] * B[…])}.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,9 @@ struct Nest {
   Ref element = nullptr;       ///< where; different at every point of the box
   Ref guard = nullptr;         ///< which points write: a condition; constant true: all
   Ref value = nullptr;
-  /// "" for a plain store. "+", "min", "max", …: the value is combined with what is there; then
+  /// Empty for a plain store. Else the value is combined with what is there, by what folds; then
   /// points may share elements, and the element may be read from data (a histogram).
-  std::string combine;
+  std::optional<Op> combine;
   bool covers = false;  ///< every element of the buffer is written, each by one point
 };
 

@@ -21,12 +21,12 @@ std::optional<Prefix> prefix_of(Nodes& nodes, Ref reduction) {
   const Nodes::Opened opened = nodes.open(reduction);
   const Ref body = peel(opened.body);
   const Ref nothing = nodes.identity(reduction->op, opened.body->type);
-  if (!body->is("select") || body->args[2] != nothing) return std::nullopt;
+  if (!body->is(Op::kSelect) || body->args[2] != nothing) return std::nullopt;
   Prefix found{.k = opened.symbols[0]};
   const Ref round = peel(nodes.index(found.k));
   Ref others = nodes.boolean(true);
   for (const Ref part : conjuncts(body->args[0])) {
-    const bool is_bound = found.condition == nullptr && part->is(">=0");
+    const bool is_bound = found.condition == nullptr && part->is(Op::kNonNegative);
     const Ref sum = is_bound ? part->args[0] : nullptr;
     const auto own = is_bound ? std::ranges::find(sum->terms, round, &Term::atom)
                               : decltype(part->terms.begin()){};
@@ -57,7 +57,8 @@ Ref joined(Nodes& nodes, Ref reduction, Ref own) {
   const auto range = nodes.range(prefix->end);
   const std::int64_t extent = nodes.extent(prefix->k);
   if (!range || range->low < 0 || range->high > extent) return nullptr;
-  const SymbolId k = nodes.new_symbol(nodes.symbol(prefix->k).name, std::max(extent, range->high + 1));
+  const SymbolId k =
+      nodes.new_symbol(nodes.symbol(prefix->k).name, std::max(extent, range->high + 1));
   const Ref round = nodes.index(k);
   const Ref inside = nodes.non_negative(prefix->falls ? nodes.subtract(round, prefix->end)
                                                       : nodes.subtract(prefix->end, round));
@@ -69,7 +70,8 @@ Ref joined(Nodes& nodes, Ref reduction, Ref own) {
 Ref with_own_element(Nodes& nodes, Ref node) {
   if (node->kind == Node::Kind::kSum) {
     for (const Term& term : node->terms) {
-      if (term.coefficient != 1 || term.atom->kind != Node::Kind::kReduce || term.atom->op != "+")
+      if (term.coefficient != 1 || term.atom->kind != Node::Kind::kReduce ||
+          term.atom->op != Op::kAdd)
         continue;
       if (const Ref made = joined(nodes, term.atom, nodes.subtract(node, term.atom))) return made;
     }

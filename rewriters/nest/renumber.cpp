@@ -19,7 +19,7 @@ struct Numbering {
 
 /// A reduction of values where a condition holds, opened.
 struct Guarded {
-  std::string op;
+  Op op = Op::kAdd;
   std::vector<SymbolId> symbols;
   Ref condition = nullptr, value = nullptr;
 };
@@ -65,8 +65,8 @@ std::vector<Numbering> numberings(Nodes& nodes, const Guarded& fold, SymbolId sy
 /// The two that a value is the larger (or the smaller) of, also where it is a choice: i < 0 ? -i :
 /// i.
 std::vector<Ref> either_of(Nodes& nodes, Ref value, bool larger) {
-  if (value->is(larger ? "max" : "min")) return value->args;
-  if (!value->is("select") || !value->args[0]->is(">=0")) return {};
+  if (value->is(larger ? Op::kMax : Op::kMin)) return value->args;
+  if (!value->is(Op::kSelect) || !value->args[0]->is(Op::kNonNegative)) return {};
   // Where v >= 0 the first, which is then more by a multiple of v.
   const Ref over = nodes.subtract(value->args[1], value->args[2]), v = value->args[0]->args[0];
   if (v->terms.empty() || over->terms.empty()) return {};
@@ -85,7 +85,7 @@ Ref split(Nodes& nodes, Ref condition) {
   Ref all = nodes.boolean(true);
   for (const Ref part : conjuncts(condition)) {
     Ref made = part;
-    if (part->is(">=0")) {
+    if (part->is(Op::kNonNegative)) {
       for (const Term& term : part->args[0]->terms) {
         const std::vector<Ref> both = either_of(nodes, term.atom, term.coefficient < 0);
         if (both.empty()) continue;
@@ -107,7 +107,7 @@ Ref split(Nodes& nodes, Ref condition) {
 Range narrowed(Nodes& nodes, Range all, Ref condition, SymbolId symbol) {
   const Ref atom = peel(nodes.index(symbol));
   for (const Ref part : conjuncts(condition)) {
-    if (!part->is(">=0")) continue;
+    if (!part->is(Op::kNonNegative)) continue;
     const auto own = std::ranges::find(part->args[0]->terms, atom, &Term::atom);
     if (own == part->args[0]->terms.end()) continue;
     const std::int64_t by = own->coefficient;
@@ -128,7 +128,7 @@ std::vector<std::pair<Ref, Ref>> intervals(Nodes& nodes, Ref condition, SymbolId
   const Ref atom = peel(nodes.index(symbol));
   std::vector<Ref> lows, highs;
   for (const Ref part : conjuncts(condition)) {
-    if (!part->is(">=0")) continue;
+    if (!part->is(Op::kNonNegative)) continue;
     const auto own = std::ranges::find(part->args[0]->terms, atom, &Term::atom);
     if (own == part->args[0]->terms.end()) continue;
     const Ref rest = nodes.subtract(part->args[0], nodes.scale(atom, own->coefficient));
@@ -283,7 +283,7 @@ Ref renumbered_fold(Nodes& nodes, Ref value) {
   if (node->kind != Node::Kind::kReduce) return value;
   const Nodes::Opened opened = nodes.open(node);
   const Ref body = peel(opened.body), nothing = nodes.identity(node->op, node->type);
-  if (!body->is("select") || body->args[2] != nothing) return value;
+  if (!body->is(Op::kSelect) || body->args[2] != nothing) return value;
   Guarded fold{node->op, opened.symbols, body->args[0], body->args[1]};
   if (const Ref better = renumbered_once(nodes, fold)) return renumbered_fold(nodes, better);
   // Not before: what is added to a bound is known by its whole.
@@ -313,7 +313,7 @@ void turn_falling(Nodes& nodes, const std::vector<SymbolId>& symbols, Ref& body)
 
 Ref renumbered(Nodes& nodes, Ref value) {
   return nodes.replace(value, [&](Ref node) -> Ref {
-    if (node->kind != Node::Kind::kReduce || node->op.starts_with("arg")) return nullptr;
+    if (node->kind != Node::Kind::kReduce || !info(node->op).is(OpInfo::kFolds)) return nullptr;
     if (const Ref made = distributed(nodes, node)) return renumbered(nodes, made);
     Nodes::Opened opened = nodes.open(node);
     Ref body = peel(renumbered(nodes, opened.body));

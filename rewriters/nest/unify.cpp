@@ -124,12 +124,13 @@ class Unifier {
     if (conditions) {
       if (const Ref made = unify_conditions(values)) return made;
     }
-    if (std::ranges::any_of(values, [](Ref v) { return v->is("select"); })) {
+    if (std::ranges::any_of(values, [](Ref v) { return v->is(Op::kSelect); })) {
       if (const Ref made = unify_choices(values)) return made;
     }
     for (const Ref value : values) {
-      if (value->kind != first->kind || value->op != first->op || value->type != first->type ||
-          value->args.size() != first->args.size() || value->symbols != first->symbols) {
+      if (value->kind != first->kind || value->what() != first->what() ||
+          value->type != first->type || value->args.size() != first->args.size() ||
+          value->symbols != first->symbols) {
         return nullptr;
       }
     }
@@ -140,7 +141,8 @@ class Unifier {
     std::vector<std::vector<Ref>> rows;
     for (const Ref value : values) rows.push_back(value->args);
     std::vector<Ref> args = unify_args(rows);
-    if (args.empty() && rows[0].size() == 2 && commutes(first)) {
+    const bool commutes = first->kind == Node::Kind::kOp && folds_numbers(first->op);
+    if (args.empty() && rows[0].size() == 2 && commutes) {
       // Operands are in the order of their making, which may differ from value to value.
       const std::vector<std::vector<Ref>> as_made = rows;
       for (std::size_t i = 1; i < rows.size(); ++i) {
@@ -200,22 +202,22 @@ class Unifier {
   Ref unify_conditions(const std::vector<Ref>& values) {
     using Key = std::pair<std::vector<std::pair<std::int64_t, int>>, std::size_t>;
     std::map<Key, std::vector<Ref>> bounds;  // by their terms: one of each row, or null
-    std::map<std::pair<std::string, std::size_t>, std::vector<Ref>> others;
+    std::map<std::pair<std::string_view, std::size_t>, std::vector<Ref>> others;
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (values[i]->is_constant()) continue;
       std::map<std::vector<std::pair<std::int64_t, int>>, std::size_t> seen;
-      std::map<std::string, std::size_t> counts;
+      std::map<std::string_view, std::size_t> counts;
       for (const Ref part : conjuncts(values[i])) {
         std::vector<Ref>* column = nullptr;
-        if (part->is(">=0")) {
+        if (part->is(Op::kNonNegative)) {
           std::vector<std::pair<std::int64_t, int>> terms;
           for (const Term& term : part->args[0]->terms)
             terms.emplace_back(term.coefficient, term.atom->id);
           const std::size_t place = seen[terms]++;
           column = &bounds[{std::move(terms), place}];
         } else {
-          const std::size_t place = counts[part->op]++;
-          column = &others[{part->op, place}];
+          const std::size_t place = counts[part->what()]++;
+          column = &others[{part->what(), place}];
         }
         column->resize(values.size(), nullptr);
         (*column)[i] = part;
@@ -252,7 +254,7 @@ class Unifier {
     const Ref first = parts[0];
     std::vector<std::vector<Ref>> rows;
     for (const Ref part : parts) {
-      if (part->op != first->op || part->args.size() != first->args.size()) return nullptr;
+      if (part->what() != first->what() || part->args.size() != first->args.size()) return nullptr;
       rows.push_back(part->args);
     }
     const std::vector<Ref> args = unify_args(rows);
@@ -261,10 +263,10 @@ class Unifier {
 
   /// Choices that some rows have made already.
   Ref unify_choices(const std::vector<Ref>& values) {
-    const Ref choice = *std::ranges::find_if(values, [](Ref v) { return v->is("select"); });
+    const Ref choice = *std::ranges::find_if(values, [](Ref v) { return v->is(Op::kSelect); });
     std::vector<std::vector<Ref>> rows;
     for (const Ref value : values) {
-      if (value->is("select")) {
+      if (value->is(Op::kSelect)) {
         rows.push_back(value->args);
       } else if (value != choice->args[2]) {
         rows.push_back({nodes_.boolean(true), value, choice->args[2]});
@@ -280,17 +282,13 @@ class Unifier {
     return first->kind == Node::Kind::kOp ? peel(made) : made;
   }
 
-  static bool commutes(Ref value) {
-    return value->kind == Node::Kind::kOp &&
-           (value->op == "+" || value->op == "*" || value->op == "min" || value->op == "max");
-  }
-
   /// The same shape as far as is quickly told: buffers and operators.
   bool alike(Ref a, Ref b) {
     walk_.step();
-    while (a->is("select")) a = a->args[1];
-    while (b->is("select")) b = b->args[1];
-    if (a->kind != b->kind || a->op != b->op || a->args.size() != b->args.size()) return false;
+    while (a->is(Op::kSelect)) a = a->args[1];
+    while (b->is(Op::kSelect)) b = b->args[1];
+    if (a->kind != b->kind || a->what() != b->what() || a->args.size() != b->args.size())
+      return false;
     if (a->kind == Node::Kind::kLoad || a->kind == Node::Kind::kSum) return true;
     for (std::size_t i = 0; i < a->args.size(); ++i)
       if (!alike(a->args[i], b->args[i])) return false;
@@ -335,7 +333,7 @@ void load_constants_of(Walk& walk, Ref value, std::vector<std::int64_t>& all) {
     return;
   }
   for (const Term& term : value->terms) load_constants_of(walk, term.atom, all);
-  if (value->is("select")) {
+  if (value->is(Op::kSelect)) {
     for (std::size_t i = 1; i < value->args.size(); ++i)
       load_constants_of(walk, value->args[i], all);
     return;
@@ -344,7 +342,7 @@ void load_constants_of(Walk& walk, Ref value, std::vector<std::int64_t>& all) {
 }
 
 /// What a fold is made of. False: too much; what it uses twice is in it twice.
-bool flatten(Walk& walk, const std::string& op, Ref value, std::vector<Ref>& terms) {
+bool flatten(Walk& walk, Op op, Ref value, std::vector<Ref>& terms) {
   constexpr std::size_t kMostTerms = 8192;
   walk.step();
   if (value->is(op)) {
@@ -354,7 +352,7 @@ bool flatten(Walk& walk, const std::string& op, Ref value, std::vector<Ref>& ter
   return terms.size() <= kMostTerms;
 }
 
-Ref roll(Nodes& nodes, const std::string& op, std::vector<Ref> terms) {
+Ref roll(Nodes& nodes, Op op, std::vector<Ref> terms) {
   Walk walk(nodes);
   const auto count = static_cast<std::int64_t>(terms.size());
   using Key = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
@@ -431,9 +429,7 @@ Ref rolled_fold(Nodes& nodes, Ref node, Rerolled& known) {
 Ref rerolled(Nodes& nodes, Ref value, Rerolled& known) {
   return nodes.replace(value, [&](Ref node) -> Ref {
     if (node->kind != Node::Kind::kOp || node->args.size() != 2) return nullptr;
-    if (node->op != "+" && node->op != "*" && node->op != "min" && node->op != "max")
-      return nullptr;
-    if (!is_float(node->type)) return nullptr;
+    if (!folds_numbers(node->op) || !is_float(node->type)) return nullptr;
     const auto found = known.find(node);
     if (found != known.end()) return found->second;
     const Ref made = rolled_fold(nodes, node, known);

@@ -8,17 +8,10 @@ namespace hone::schedules {
 namespace {
 
 std::string base_name(Ref reduction, Ref body) {
-  static const std::pair<const char*, const char*> kWords[] = {
-      {"+", "sum"},        {"*", "product"},   {"max", "largest"},
-      {"min", "smallest"}, {"argmax", "best"}, {"argmin", "best"},
-      {"&", "all_bits"},   {"|", "any_bits"},  {"^", "parity_bits"}};
-  std::string word = "folded";
-  for (const auto& [op, name] : kWords) {
-    if (reduction->op == op) word = name;
-  }
+  const std::string word(info(reduction->op).folded);
   const Ref bare = nest::peel(body);
-  if (bare->is("exp")) return word + "_of_powers";
-  if (bare->is("*") && bare->args[0] == bare->args[1]) return word + "_of_squares";
+  if (bare->calls("exp")) return word + "_of_powers";
+  if (bare->is(Op::kMul) && bare->args[0] == bare->args[1]) return word + "_of_squares";
   return word;
 }
 
@@ -27,24 +20,18 @@ std::string base_name(Ref reduction, Ref body) {
 Accumulator::Accumulator(nest::Nodes& nodes, Ref reduction, Ref body, Names& names)
     : op(reduction->op) {
   const bool real = is_float(body->type);
-  const bool finds = op == "argmax" || op == "argmin";
-  const bool keeps_range = finds || op == "min" || op == "max" || op == "&" || op == "|";
+  const bool keeps_range = op != Op::kAdd && op != Op::kMul && op != Op::kBitXor;
   type = real || (keeps_range && body->type != ScalarType::kBool) ? variable_type(nodes, body)
                                                                   : "long long";
   name = names.fresh(base_name(reduction, body));
-  if (finds) place = names.fresh(name + "_at");
-  const bool least = op == "max" || op == "argmax";  // starts at the least
-  if (least || op == "min" || op == "argmin") {
-    if (real) {
-      start = literal(least ? -HUGE_VAL : HUGE_VAL, body->type);
-    } else if (type == "int") {
-      start = least ? "(-2147483647 - 1)" : "2147483647";
-    } else {
-      start = least ? "(-9223372036854775807ll - 1)" : "9223372036854775807ll";
-    }
+  if (op == Op::kArgMax || op == Op::kArgMin) place = names.fresh(name + "_at");
+  const double identity = info(op).identity;
+  if (real || std::isfinite(identity)) {
+    start = literal(identity, real ? body->type : ScalarType::kI64);
+  } else if (type == "int") {
+    start = identity < 0 ? "(-2147483647 - 1)" : "2147483647";
   } else {
-    const double neutral = op == "*" ? 1 : op == "&" ? -1 : 0;
-    start = real ? literal(neutral, body->type) : literal(neutral, ScalarType::kI64);
+    start = identity < 0 ? "(-9223372036854775807ll - 1)" : "9223372036854775807ll";
   }
 }
 
@@ -61,25 +48,25 @@ void Accumulator::declare(Code& code) const {
 void Accumulator::take(Code& code, const std::string& value, const std::string& position) const {
   if (finds_place()) {
     const std::string candidate = value;
-    code.open(fmt::format("if ({} {} {})", candidate, op == "argmax" ? ">" : "<", name));
+    code.open(fmt::format("if ({} {} {})", candidate, op == Op::kArgMax ? ">" : "<", name));
     code.line(fmt::format("{} = {};", name, candidate));
     code.line(fmt::format("{} = {};", place, position));
     code.close();
-  } else if (op == "min" || op == "max") {
+  } else if (op == Op::kMin || op == Op::kMax) {
     const bool real = type == "float" || type == "double";
     // An int and a long long have no max().
     const std::string cast = type == "long long" ? "(long long)(" + value + ")" : value;
-    code.line(fmt::format("{} = {}{}{}({}, {});", name, real ? "f" : "", op,
+    code.line(fmt::format("{} = {}{}{}({}, {});", name, real ? "f" : "", info(op).name,
                           type == "float" ? "f" : "", name, cast));
   } else {
-    code.line(fmt::format("{} {}= {};", name, op, value));
+    code.line(fmt::format("{} {}= {};", name, info(op).name, value));
   }
 }
 
 void Accumulator::merge(Code& code, const std::string& value, const std::string& position) const {
   if (!finds_place()) return take(code, value, position);
   code.open(fmt::format("if ({0} {1} {2} || ({0} == {2} && {3} < {4}))", value,
-                        op == "argmax" ? ">" : "<", name, position, place));
+                        op == Op::kArgMax ? ">" : "<", name, position, place));
   code.line(fmt::format("{} = {};", name, value));
   code.line(fmt::format("{} = {};", place, position));
   code.close();

@@ -12,7 +12,7 @@ namespace hone::schedules {
 struct Accumulator {
   Accumulator(nest::Nodes& nodes, Ref reduction, Ref body, Names& names);
 
-  std::string op;    ///< of the reduction; "argmax" and "argmin" keep a position too
+  Op op = Op::kAdd;  ///< of the reduction; kArgMax and kArgMin keep a position too
   std::string type;  ///< of the variable
   std::string name;
   std::string place;  ///< the position's variable; empty: none

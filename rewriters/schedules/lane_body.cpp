@@ -51,7 +51,7 @@ Hint LaneBody::hint_of(Ref load) const {
   if (!kept) return Hint::kStreaming;
   // The compiler does not know that such a load reads memory: nothing may be written there.
   const bool written = std::ranges::any_of(
-      goal_->nests, [&](const nest::Nest& nest) { return nest.buffer == load->op; });
+      goal_->nests, [&](const nest::Nest& nest) { return nest.buffer == load->name; });
   return written ? Hint::kNone : Hint::kKept;
 }
 
@@ -65,21 +65,23 @@ std::string LaneBody::loaded(Printer& printer, Ref load) {
   switch (hint_of(load)) {
     case Hint::kStreaming:
       if (is_fp8(load->type)) break;  // there is no such function of these
-      return fmt::format("__ldcs({} + {})", load->op, element);
+      return fmt::format("__ldcs({} + {})", load->name, element);
     case Hint::kKept:
-      return fmt::format("{}({} + {}).at[0]", helpers_->load(Hint::kKept, "1"), load->op, element);
+      return fmt::format("{}({} + {}).at[0]", helpers_->load(Hint::kKept, "1"), load->name,
+                         element);
     case Hint::kNone:
       break;
   }
-  return fmt::format("{}[{}]", load->op, element);
+  return fmt::format("{}[{}]", load->name, element);
 }
 
 void LaneBody::emit_load(Code& code, Ref load, const std::string& place) {
   Printer printer = printer_;
   printer.indices[symbol_] = base_;
-  const std::string text = width_ == 1 ? loaded(printer, load)
-                                       : fmt::format("{}({} + {})", helpers_->load(hint_of(load)),
-                                                     load->op, printer.print_index(load->args[0]));
+  const std::string text = width_ == 1
+                               ? loaded(printer, load)
+                               : fmt::format("{}({} + {})", helpers_->load(hint_of(load)),
+                                             load->name, printer.print_index(load->args[0]));
   code.line(fmt::format("{} = {};", place, text));
 }
 
@@ -124,7 +126,7 @@ void LaneBody::emit_items(Code& code, const std::string& point, bool guarded,
     if (early) loads.push_back(use.value);
   }
   for (const Ref load : loads) {
-    const std::string name = names_->fresh(load->op + "_in");
+    const std::string name = names_->fresh(load->name + "_in");
     at_hand[load] = name + "[i]";
     code.line(fmt::format("{} {}[kItems];",
                           width_ > 1 ? helpers_->pack(load->type) : type_name(load->type), name));
@@ -190,7 +192,7 @@ void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vecto
     if (resident == in_shared.end() && !use.certain && !in_range(*goal_, load)) continue;
     const auto save = to_shared.find(load);
     if (moves_whole(load) && (width_ > 1 || save != to_shared.end())) {
-      const std::string name = names_->fresh(load->op + (width_ > 1 ? "_vec" : "_here"));
+      const std::string name = names_->fresh(load->name + (width_ > 1 ? "_vec" : "_here"));
       const std::string type = width_ > 1 ? helpers_->pack(load->type) : type_name(load->type);
       if (resident != in_shared.end()) {
         code.line(fmt::format("const {} {} = {}({});", type, name, helpers_->load(Hint::kNone),
@@ -205,7 +207,7 @@ void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vecto
       }
       texts[load] = width_ > 1 ? name + ".at[v]" : name;
     } else if (width_ > 1 && load->uses(symbol_) && lanes_.step(load->args[0]) == 0) {
-      const std::string name = names_->fresh(load->op + "_here");
+      const std::string name = names_->fresh(load->name + "_here");
       const std::string type =
           is_float(load->type) ? type_name(compute_type(load->type)) : type_name(load->type);
       code.line(

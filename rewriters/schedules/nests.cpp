@@ -40,7 +40,7 @@ const ConcreteBuffer* buffer_of(const Goal& goal, std::string_view name) {
 Result<nest::Nest> plain(nest::Nodes& nodes, const nest::Nest& nest) {
   nest::Nest result = nest;
   std::erase_if(result.dims, [&](SymbolId symbol) { return nodes.extent(symbol) == 1; });
-  if (nest.combine.empty()) return result;
+  if (!nest.combine) return result;
   if (nest.element->has_load) {
     return refused("the element of an accumulation is read from data");
   }
@@ -64,14 +64,14 @@ Result<nest::Nest> plain(nest::Nodes& nodes, const nest::Nest& nest) {
   }
   Ref value = nest.value;
   if (!nest.guard->is_constant()) {
-    value = nodes.select(nest.guard, value, nodes.identity(nest.combine, value->type));
+    value = nodes.select(nest.guard, value, nodes.identity(*nest.combine, value->type));
     result.guard = nodes.boolean(true);
   }
-  if (!folded.empty()) value = nodes.reduce(nest.combine, folded, value);
+  if (!folded.empty()) value = nodes.reduce(*nest.combine, folded, value);
   const Ref before = nodes.load(nest.buffer, nest.type, nest.element);
   result.value =
-      nodes.op(nest.combine, is_float(nest.type) ? nest.type : ScalarType::kI64, {before, value});
-  result.combine.clear();
+      nodes.op(*nest.combine, is_float(nest.type) ? nest.type : ScalarType::kI64, {before, value});
+  result.combine.reset();
   return result;
 }
 
@@ -94,7 +94,7 @@ std::vector<Ref> loads_of(Ref value) {
 namespace {
 
 bool load_in_range(nest::Nodes& nodes, const Goal& goal, Ref load) {
-  const ConcreteBuffer* buffer = buffer_of(goal, load->op);
+  const ConcreteBuffer* buffer = buffer_of(goal, load->name);
   const auto all = nodes.range(load->args[0]);
   return buffer != nullptr && all && all->low >= 0 && all->high < buffer->elements();
 }
@@ -147,7 +147,7 @@ void Parameters::add(const std::string& buffer, ScalarType type, bool written) {
 
 void Parameters::read_all(Ref value) {
   visit_all(value, true, [&](Ref node) {
-    if (node->kind == Node::Kind::kLoad) add(node->op, node->type, false);
+    if (node->kind == Node::Kind::kLoad) add(node->name, node->type, false);
   });
 }
 

@@ -12,6 +12,7 @@ namespace hone::schedules {
 
 using nest::ceil_divide;
 using nest::Neighbours;
+using nest::Op;
 using nest::Ref;
 using nest::SymbolId;
 

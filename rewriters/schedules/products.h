@@ -9,6 +9,7 @@ namespace hone::schedules {
 
 using nest::ceil_divide;
 using nest::for_each;
+using nest::Op;
 using nest::Ref;
 using nest::SymbolId;
 

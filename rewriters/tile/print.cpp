@@ -45,8 +45,8 @@ class ProgramPrinter {
     for (const auto& parameter : p_.parameters)
       parameter_names_[parameter.buffer] = names_.fresh(parameter.buffer);
     values_.on_load = [this](Ref load) -> std::string {
-      const std::string& name = parameter_names_.at(load->op);
-      return name == load->op ? "" : schedules::load_from(name, values_, load);
+      const std::string& name = parameter_names_.at(load->name);
+      return name == load->name ? "" : schedules::load_from(name, values_, load);
     };
     values_.indices[p_.block] = "static_cast<int>(blockIdx.x)";
     group_ = names_.fresh("group");

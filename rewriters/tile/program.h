@@ -19,6 +19,7 @@
 
 namespace hone::tile {
 
+using nest::Op;
 using nest::Ref;
 using nest::SymbolId;
 

@@ -49,16 +49,16 @@ struct MapRows {
   nest::Ref value = nullptr;
 };
 
-/// rows = the row's elements of the sums, folded by "max" or "+". `onto`: and what was there
+/// rows = the row's elements of the sums, folded by kMax or kAdd. `onto`: and what was there
 /// before. `in_lanes`: each lane folds its own elements only; FoldRows finishes that.
 struct ReduceRows {
   int rows = 0, sums = 0;
-  std::string op;
+  nest::Op op = nest::Op::kMax;
   bool onto = false, in_lanes = false;
 };
 struct FoldRows {
   int rows = 0;
-  std::string op;
+  nest::Op op = nest::Op::kMax;
 };
 
 /// fragments = sums, rounded.

@@ -96,7 +96,7 @@ std::string RowsText::value_text(nest::Ref value, const std::string& half) {
     values_.known[p_.rows[r].value] = fmt::format("{}[{}]", rows_[r], half);
   std::vector<nest::Ref> powers;
   for (const nest::Ref node : all_of(value)) {
-    if (!node->is("exp2") || node->type != ScalarType::kF32) continue;
+    if (!node->calls("exp2") || node->type != ScalarType::kF32) continue;
     values_.known[node] = fmt::format("{}power({})", p_.prefix, values_.print(node->args[0]));
     powers.push_back(node);
     powers_ = true;
@@ -170,7 +170,8 @@ void RowsText::write(const ReduceRows& reduce, Code& code) {
                                           sums_[static_cast<std::size_t>(reduce.sums)]))},
       {"second", both("second", fmt::format("{}[j * 4 + 5 + 2 * half]",
                                             sums_[static_cast<std::size_t>(reduce.sums)]))},
-      {"all", reduce.onto ? both(rows + "[half]", reduce.op == "+" ? "(" + all + ")" : all) : all}};
+      {"all",
+       reduce.onto ? both(rows + "[half]", reduce.op == Op::kAdd ? "(" + all + ")" : all) : all}};
   code.lines(filled(R"(#pragma unroll
 for (int half = 0; half < 2; ++half) {
   float first = $sums[2 * half], second = $sums[2 * half + 1];

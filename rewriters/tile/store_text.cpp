@@ -57,7 +57,7 @@ std::string StoreText::read_together(const Store& store, int width) {
         filled("const $pack read$i = *reinterpret_cast<const $pack*>(&$from[$element]);\n",
                {{"pack", fmt::format("{}pack<{}, {}>", p_.prefix, type_name(load->type), width)},
                 {"i", std::to_string(i)},
-                {"from", called_.parameters.at(load->op)},
+                {"from", called_.parameters.at(load->name)},
                 {"element", values_.print_index(load->args[0])}});
     values_.known[load] = schedules::widened(load->type, fmt::format("read{}.at[j]", i));
   }

@@ -258,14 +258,14 @@ void Verifier::check(const MapRows& map) {
 void Verifier::check(const ReduceRows& reduce) {
   if (!is_place(reduce.rows, rows_.size())) return refuse("rows that are not there");
   if (!at_rest(reduce.sums)) return;
-  if (reduce.op != "max" && reduce.op != "+")
-    return refuse(fmt::format("rows are folded by 'max' or '+', not '{}'", reduce.op));
+  if (reduce.op != Op::kMax && reduce.op != Op::kAdd)
+    return refuse(fmt::format("rows are folded by 'max' or '+', not '{}'", info(reduce.op).name));
   RowsState& state = rows_[static_cast<std::size_t>(reduce.rows)];
   const Rows& rows = program_.rows[static_cast<std::size_t>(reduce.rows)];
   if (reduce.onto && state == RowsState::kNothing)
     refuse(fmt::format("rows '{}' have no value yet", rows.name));
   // A sum counts four times what all lanes of a row have.
-  if (reduce.onto && reduce.op == "+" && !reduce.in_lanes)
+  if (reduce.onto && reduce.op == Op::kAdd && !reduce.in_lanes)
     refuse(fmt::format("rows '{}' are added to by each of four lanes", rows.name));
   if (reduce.onto && !reduce.in_lanes && state == RowsState::kInLanes)
     refuse(fmt::format("rows '{}' are used where lanes have parts of them", rows.name));
@@ -341,7 +341,7 @@ void Verifier::check_adds(const Store& store) {
     refuse(fmt::format("outputs of {} are added to '{}', where they would be rounded twice",
                        to_string(store.type), store.buffer));
   nest::for_each(store.value, [&](nest::Ref node) {
-    if (node->kind == nest::Node::Kind::kLoad && node != store.sum && node->op == store.buffer)
+    if (node->kind == nest::Node::Kind::kLoad && node != store.sum && node->name == store.buffer)
       refuse(fmt::format("outputs are added to '{}', which their value reads", store.buffer));
   });
 }
@@ -356,10 +356,10 @@ void Verifier::check_beside(const Store& store) {
     const auto use = std::ranges::find(uses, load, &schedules::Use::value);
     if (use == uses.end() || !use->certain)
       return refuse(fmt::format("elements of '{}' are read together, which the value may not read",
-                                load->op));
-    if (std::ranges::find(program_.parameters, load->op, &Program::Parameter::buffer) ==
+                                load->name));
+    if (std::ranges::find(program_.parameters, load->name, &Program::Parameter::buffer) ==
         program_.parameters.end())
-      return refuse(fmt::format("'{}' is read, and is no parameter", load->op));
+      return refuse(fmt::format("'{}' is read, and is no parameter", load->name));
   }
 }
 

@@ -133,7 +133,7 @@ std::optional<Problem> product_of(char** args) {
   nest.nest.dims = {i, j};
   nest.nest.element = at(i, m, j, n, false);
   nest.nest.guard = nodes.boolean(true);
-  Ref term = nodes.op("*", sum, {a, b});
+  Ref term = nodes.op(nest::Op::kMul, sum, {a, b});
   if (triangle != ' ') {
     const auto [first, last] = triangle == 'L' ? std::pair(j, i) : std::pair(i, j);
     const auto from_to = [&](nest::SymbolId from, nest::SymbolId to) {
@@ -142,7 +142,7 @@ std::optional<Problem> product_of(char** args) {
     term =
         nodes.select(nodes.both(from_to(first, l), from_to(l, last)), term, nodes.number(0, sum));
   }
-  nest.nest.value = nodes.cast(nodes.reduce("+", {l}, term), out);
+  nest.nest.value = nodes.cast(nodes.reduce(nest::Op::kAdd, {l}, term), out);
   nest.nest.covers = true;
   problem.type = type;
   problem.b_type = b_type;

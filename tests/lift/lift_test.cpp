@@ -161,7 +161,7 @@ TEST(Lift, PartsOfAJoinedTensorArePutIn) {
     EXPECT_EQ(sites[0].launches.size(), launches) << name;
     ASSERT_EQ(sites[0].nests.size(), 1U) << name;
     for (const nest::Ref load : nest::loads_in(sites[0].nests[0].value))
-      EXPECT_TRUE(std::set<std::string>({"x", "a", "b", "c"}).contains(load->op)) << load->op;
+      EXPECT_TRUE(std::set<std::string>({"x", "a", "b", "c"}).contains(load->name)) << load->name;
   }
 }
 

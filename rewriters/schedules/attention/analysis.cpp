@@ -49,7 +49,7 @@ class Analysis {
   Result<Attention> run() {
     if (goal_.nests.size() != 1) return refuse("more than one nest");
     const auto nest = plain(nodes_, goal_.nests[0]);
-    if (!nest || !goal_.nests[0].combine.empty()) {
+    if (!nest || goal_.nests[0].combine) {
       return refuse("the nest combines with what is there");
     }
     nest_ = *nest;
@@ -88,7 +88,7 @@ class Analysis {
   /// The sum of weights times values, and the sum of weights: `value_` of both.
   Result<void> find_sums() {
     std::vector<Ref> sums = reductions_of(nest_.value);
-    std::erase_if(sums, [](Ref sum) { return sum->op != "+" || !is_float(sum->type); });
+    std::erase_if(sums, [](Ref sum) { return sum->op != Op::kAdd || !is_float(sum->type); });
     Ref reduction = nullptr;
     for (const Ref sum : sums) {
       const Nodes::Opened opened = nodes_.open(sum);
@@ -107,18 +107,18 @@ class Analysis {
     a_.weighted = leaf("%weighted"), a_.sum = leaf("%sum"), a_.mean = leaf("%mean");
     Ref whole = a_.weighted;
     for (const Ref factor : found_.above.product.below) {
-      whole = nodes_.op("/", type, {whole, factor});
+      whole = nodes_.op(Op::kDiv, type, {whole, factor});
     }
     for (const Ref factor : found_.above.product.outer) {
-      whole = nodes_.op("*", type, {whole, factor});
+      whole = nodes_.op(Op::kMul, type, {whole, factor});
     }
     Ref value = nodes_.replace(
         nest_.value, [&](Ref node) -> Ref { return node == reduction ? whole : nullptr; });
     for (const Ref rest : reductions_of(value)) {
       const Nodes::Opened opened = nodes_.open(rest);
-      if (rest->op != "+" || opened.symbols.size() != 1 ||
+      if (rest->op != Op::kAdd || opened.symbols.size() != 1 ||
           nodes_.extent(opened.symbols[0]) != nodes_.extent(found_.key)) {
-        return refuse("a reduction besides the sum of weights: " + rest->op);
+        return refuse(fmt::format("a reduction besides the sum of weights: {}", rest->what()));
       }
       const Ref body =
           nodes_.substitute(opened.body, {{opened.symbols[0], nodes_.index(found_.key)}});
@@ -138,7 +138,7 @@ class Analysis {
     }
     if (found_.below.exponent == nullptr)
       return refuse("weights that nothing divides by their sum");
-    const Ref quotient = nodes_.op("/", type, {a_.weighted, a_.sum});
+    const Ref quotient = nodes_.op(Op::kDiv, type, {a_.weighted, a_.sum});
     value_ = nodes_.replace(value,
                             [&](Ref node) -> Ref { return node == quotient ? a_.mean : nullptr; });
     if (degree(value_) != 0) return refuse("the sum of weights is used by itself");
@@ -155,15 +155,15 @@ class Analysis {
     for (const Ref arg : value->args) of.push_back(degree(arg));
     if (std::ranges::any_of(of, [](const auto& one) { return !one; })) return std::nullopt;
     const auto zero = [&](std::size_t i) { return number_of(value->args[i]) == 0.0; };
-    if (value->is("*")) return *of[0] + *of[1];
-    if (value->is("/")) return *of[0] - *of[1];
-    if (value->is("neg") || value->is("cast")) return of[0];
-    if (value->is("+") || value->is("-")) return of[0] == of[1] ? of[0] : std::nullopt;
-    if (value->is("<") || value->is("<=") || value->is("==") || value->is("!=")) {
+    if (value->is(Op::kMul)) return *of[0] + *of[1];
+    if (value->is(Op::kDiv)) return *of[0] - *of[1];
+    if (value->is(Op::kNeg, Op::kCast)) return of[0];
+    if (value->is(Op::kAdd, Op::kSub)) return of[0] == of[1] ? of[0] : std::nullopt;
+    if (value->is(Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual)) {
       return of[0] == of[1] || zero(0) || zero(1) ? std::optional(0) : std::nullopt;
     }
-    if (value->is("&&") || value->is("||") || value->is("!")) return 0;
-    if (value->is("select")) {
+    if (value->is(Op::kAnd, Op::kOr, Op::kNot)) return 0;
+    if (value->is(Op::kSelect)) {
       if (of[0] != 0) return std::nullopt;
       if (zero(1)) return of[2];
       return zero(2) || of[1] == of[2] ? of[1] : std::nullopt;
@@ -175,7 +175,7 @@ class Analysis {
   /// The one sum of products in the exponent.
   Result<void> find_score() {
     const std::vector<Ref> sums = reductions_of(found_.above.exponent);
-    if (sums.size() != 1 || sums[0]->op != "+") return refuse("no single sum in the scores");
+    if (sums.size() != 1 || sums[0]->op != Op::kAdd) return refuse("no single sum in the scores");
     found_.score = sums[0];
     const Nodes::Opened opened = nodes_.open(found_.score);
     found_.depth = opened.symbols;
@@ -298,7 +298,7 @@ class Analysis {
   bool holds(Ref condition) {
     return std::ranges::all_of(nest::conjuncts(condition), [&](Ref part) {
       if (part->is_constant()) return part->constant != 0;
-      const auto all = part->is(">=0") ? nodes_.range(part->args[0]) : std::nullopt;
+      const auto all = part->is(Op::kNonNegative) ? nodes_.range(part->args[0]) : std::nullopt;
       return all && all->low >= 0;
     });
   }
@@ -313,7 +313,7 @@ class Analysis {
       if (all.finite && !has_key(both)) {
         // Rows of such numbers alone weigh them alike: they stay finite.
         logit = flat(sum.exponent);
-        logit = nodes_.op("max", logit->type, {logit, nodes_.number(-3e38, logit->type)});
+        logit = nodes_.op(Op::kMax, logit->type, {logit, nodes_.number(-3e38, logit->type)});
       } else {
         logit = all.logit;
         allowed = both;
@@ -329,7 +329,8 @@ class Analysis {
     const std::vector<Ref> sums = reductions_of(above);
     if (sums.size() != 1) return refuse("no single sum in the scores");
     Ref scaled = a_.score;
-    for (const Ref factor : found_.scale) scaled = nodes_.op("*", type, {scaled, flat(factor)});
+    for (const Ref factor : found_.scale)
+      scaled = nodes_.op(Op::kMul, type, {scaled, flat(factor)});
     a_.logits =
         nodes_.replace(above, [&](Ref node) -> Ref { return node == sums[0] ? scaled : nullptr; });
     a_.scale = scale_of(a_.logits);
@@ -354,22 +355,22 @@ class Analysis {
   /// c, where the logits are c * score.
   [[nodiscard]] std::optional<double> scale_of(Ref logits) const {
     if (logits == a_.score) return 1;
-    if (logits->is("neg")) {
+    if (logits->is(Op::kNeg)) {
       const auto inner = scale_of(logits->args[0]);
       return inner ? std::optional(-*inner) : std::nullopt;
     }
-    if (logits->is("+")) {
+    if (logits->is(Op::kAdd)) {
       if (number_of(logits->args[1]) == 0.0) return scale_of(logits->args[0]);
       if (number_of(logits->args[0]) == 0.0) return scale_of(logits->args[1]);
     }
-    if (!logits->is("*") && !logits->is("/")) return std::nullopt;
+    if (!logits->is(Op::kMul, Op::kDiv)) return std::nullopt;
     const auto left = number_of(logits->args[0]), right = number_of(logits->args[1]);
     if (right) {
       const auto inner = scale_of(logits->args[0]);
       if (!inner) return std::nullopt;
-      return logits->is("*") ? *inner * *right : *inner / *right;
+      return logits->is(Op::kMul) ? *inner * *right : *inner / *right;
     }
-    if (!left || logits->is("/")) return std::nullopt;
+    if (!left || logits->is(Op::kDiv)) return std::nullopt;
     const auto inner = scale_of(logits->args[1]);
     return inner ? std::optional(*inner * *left) : std::nullopt;
   }
@@ -377,13 +378,13 @@ class Analysis {
   void find_bounds() {
     for (const Ref part : nest::conjuncts(a_.allowed)) {
       if (part->is_constant() && part->constant != 0) continue;
-      const Ref sum = part->is(">=0") ? part->args[0] : part;
+      const Ref sum = part->is(Op::kNonNegative) ? part->args[0] : part;
       const auto [strides, others] = nest::strides_in(sum, {a_.q, a_.k});
       Bound bound;
       bound.query = strides[0];
       bound.key = strides[1];
       bound.rest = nodes_.integer(sum->constant);
-      bool usable = part->is(">=0");
+      bool usable = part->is(Op::kNonNegative);
       for (const Term& term : others) {
         usable = usable && !term.atom->uses(a_.q) && !term.atom->uses(a_.k);
         if (usable) bound.rest = nodes_.add(bound.rest, nodes_.scale(term.atom, term.coefficient));
@@ -401,9 +402,9 @@ class Analysis {
     for (const Ref value : {a_.query.value, a_.key.value, a_.values.value, a_.logits, a_.allowed,
                             a_.value, a_.guard, a_.element}) {
       for_each(value, [&](Ref node) {
-        if (node->kind == Node::Kind::kLoad && !node->op.starts_with("%") &&
-            known.insert(node->op).second) {
-          a_.inputs.push_back(node->op);
+        if (node->kind == Node::Kind::kLoad && !node->name.starts_with("%") &&
+            known.insert(node->name).second) {
+          a_.inputs.push_back(node->name);
         }
       });
     }

@@ -86,7 +86,7 @@ $unroll
 };
 )";
   if (tile.async) {
-    holes["from"] = fmt::format("&{}[{}]", parameter_name(operand.value->op),
+    holes["from"] = fmt::format("&{}[{}]", parameter_name(operand.value->name),
                                 print.print_index(operand.value->args[0]));
     // Of the i-th piece: further than the thread's first by a number, where that is so.
     const int step = threads / along * (tile.along_rows == tile.transposed ? tile.stride : 1);
@@ -113,7 +113,7 @@ $unroll
   }
   if (plain && tile.piece > 1) {
     holes["pack"] = fmt::format("{}pack<{}, {}>", prefix, type_name(loaded), tile.piece);
-    holes["from"] = fmt::format("{}[{}]", parameter_name(operand.value->op),
+    holes["from"] = fmt::format("{}[{}]", parameter_name(operand.value->name),
                                 print.print_index(operand.value->args[0]));
     print.known[operand.value] = in_compute_type(loaded, "got.at[j]");
     holes["value"] = loaded == tile.type ? "got.at[j]" : stored(print, tile.type, operand.value);
@@ -127,7 +127,7 @@ for (int j = 0; j < $piece; ++j) to[$each] = $value;
                            holes);
   } else {
     const std::string value = plain && loaded == tile.type
-                                  ? fmt::format("{}[{}]", parameter_name(operand.value->op),
+                                  ? fmt::format("{}[{}]", parameter_name(operand.value->name),
                                                 print.print_index(operand.value->args[0]))
                                   : stored(print, tile.type, operand.value);
     holes["value"] = inside.empty() ? value : inside + " ? " + value + " : " + holes["zero"];

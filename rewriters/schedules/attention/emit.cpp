@@ -72,9 +72,9 @@ Printer Emitter::printer() const {
   printer.indices[a.d] = "d";
   printer.indices[a.e] = "e";
   printer.on_load = [this](Ref load) -> std::string {
-    if (parameter_name(load->op) == load->op) return "";
+    if (parameter_name(load->name) == load->name) return "";
     Printer inner = this->printer();
-    return load_from(parameter_name(load->op), inner, load);
+    return load_from(parameter_name(load->name), inner, load);
   };
   return printer;
 }

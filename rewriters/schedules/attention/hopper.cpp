@@ -40,7 +40,8 @@ std::optional<Source> source_of(const Attention& a, const Operand& operand, cons
   const Ref element = value->args[0];
   if (element->kind != Node::Kind::kSum || element->constant < 0 || element->constant % 8 != 0)
     return std::nullopt;
-  Source source{.view = {.name = name, .buffer = value->op, .type = operand.type, .swizzle = 128}};
+  Source source{
+      .view = {.name = name, .buffer = value->name, .type = operand.type, .swizzle = 128}};
   tile::View& view = source.view;
   if (std::ranges::any_of(element->terms, [](const Term& term) { return term.coefficient < 1; }))
     return std::nullopt;
@@ -167,11 +168,10 @@ class BulkBuilder {
   /// Of the block in its cluster.
   Ref rank() { return nodes_.remainder(at(program_.block), number(s_.cluster)); }
   Ref row(int which) { return program_.rows[static_cast<std::size_t>(which)].value; }
-  Ref f32(const char* op, std::vector<Ref> args) {
-    return nodes_.op(op, ScalarType::kF32, std::move(args));
-  }
-  Ref least(Ref x, Ref y) { return nodes_.op("min", ScalarType::kI64, {x, y}); }
-  Ref most(Ref x, Ref y) { return nodes_.op("max", ScalarType::kI64, {x, y}); }
+  Ref f32(Op op, std::vector<Ref> args) { return nodes_.op(op, ScalarType::kF32, std::move(args)); }
+  Ref called(const char* function, Ref x) { return nodes_.call(function, ScalarType::kF32, {x}); }
+  Ref least(Ref x, Ref y) { return nodes_.op(Op::kMin, ScalarType::kI64, {x, y}); }
+  Ref most(Ref x, Ref y) { return nodes_.op(Op::kMax, ScalarType::kI64, {x, y}); }
 
   Ref define(const char* name, Ref value, std::int64_t extent, tile::Body& body) {
     if (value->is_constant()) return value;
@@ -185,9 +185,9 @@ class BulkBuilder {
     std::vector<std::string> names;
     for (const Ref value : {a_.value, a_.guard, a_.element, a_.logits, a_.allowed}) {
       for_each(value, [&](Ref node) {
-        if (node->kind == Node::Kind::kLoad && !node->op.starts_with("%") &&
-            node->op != a_.nest->buffer && std::ranges::find(names, node->op) == names.end())
-          names.push_back(node->op);
+        if (node->kind == Node::Kind::kLoad && !node->name.starts_with("%") &&
+            node->name != a_.nest->buffer && std::ranges::find(names, node->name) == names.end())
+          names.push_back(node->name);
       });
     }
     for (const std::string& name : names)
@@ -386,26 +386,26 @@ class BulkBuilder {
     mask(work, k_first, body);
     const double factor = a_.scale.value_or(1);
     const Ref scale = real(factor);
-    body.push_back({tile::ReduceRows{.rows = kTop, .sums = kScores, .op = "max"}});
-    const Ref higher = nodes_.op("<", ScalarType::kBool,
-                                 {real(kSlack / factor), f32("-", {row(kTop), row(kShift)})});
+    body.push_back({tile::ReduceRows{.rows = kTop, .sums = kScores, .op = Op::kMax}});
+    const Ref higher = nodes_.op(Op::kLess, ScalarType::kBool,
+                                 {real(kSlack / factor), f32(Op::kSub, {row(kTop), row(kShift)})});
     set(kTop, nodes_.select(higher, row(kTop), row(kShift)), body);
-    set(kShrink, f32("exp2", {f32("*", {f32("-", {row(kShift), row(kTop)}), scale})}), body);
+    set(kShrink, called("exp2", f32(Op::kMul, {f32(Op::kSub, {row(kShift), row(kTop)}), scale})),
+        body);
     set(kShift, row(kTop), body);
-    set(kTotal, f32("*", {row(kTotal), row(kShrink)}), body);
+    set(kTotal, f32(Op::kMul, {row(kTotal), row(kShrink)}), body);
     const Ref near =
-        nodes_.op("<", ScalarType::kBool, {f32("fabs", {row(kShift)}), real(kFar / factor)});
-    const Ref less_shift = f32("-", {a_.score, row(kShift)});
+        nodes_.op(Op::kLess, ScalarType::kBool, {called("fabs", row(kShift)), real(kFar / factor)});
+    const Ref less_shift = f32(Op::kSub, {a_.score, row(kShift)});
     body.push_back({tile::MapSums{.sums = kScores,
                                   .sum = a_.score,
                                   .value = nodes_.select(near, a_.score, less_shift),
                                   .unless = near}});
-    set(kTop, nodes_.select(near, f32("*", {row(kShift), scale}), real(0)), body);
-    const Ref power = f32("fma", {a_.score, scale, f32("neg", {row(kTop)})});
-    body.push_back(
-        {tile::MapSums{.sums = kScores, .sum = a_.score, .value = f32("exp2", {power})}});
+    set(kTop, nodes_.select(near, f32(Op::kMul, {row(kShift), scale}), real(0)), body);
+    const Ref power = called("exp2", f32(Op::kFma, {a_.score, scale, f32(Op::kNeg, {row(kTop)})}));
+    body.push_back({tile::MapSums{.sums = kScores, .sum = a_.score, .value = power}});
     body.push_back({tile::ReduceRows{
-        .rows = kTotal, .sums = kScores, .op = "+", .onto = true, .in_lanes = true}});
+        .rows = kTotal, .sums = kScores, .op = Op::kAdd, .onto = true, .in_lanes = true}});
   }
   void round_weights(tile::Body& body) { body.push_back({tile::RoundSums{0, kScores}}); }
 
@@ -441,11 +441,12 @@ class BulkBuilder {
     release(kKeys, inner);
     weigh(here, key_of(here, at(round)), inner);
     const Ref shrink = row(kShrink);
-    inner.push_back({tile::MapSums{.sums = kSums,
-                                   .sum = a_.mean,
-                                   .value = f32("*", {a_.mean, shrink}),
-                                   .unless = nodes_.op("==", ScalarType::kBool, {shrink, real(1)}),
-                                   .awaits = true}});
+    inner.push_back(
+        {tile::MapSums{.sums = kSums,
+                       .sum = a_.mean,
+                       .value = f32(Op::kMul, {a_.mean, shrink}),
+                       .unless = nodes_.op(Op::kEqual, ScalarType::kBool, {shrink, real(1)}),
+                       .awaits = true}});
     await(0, inner);
     release(kValues, inner);
     round_weights(inner);
@@ -454,16 +455,16 @@ class BulkBuilder {
     release(kQuery, body);
     wait(kValues, body);
     multiply_values(body);
-    body.push_back({tile::FoldRows{kTotal, "+"}});
-    set(kTop, f32("/", {real(1), row(kTotal)}), body);
+    body.push_back({tile::FoldRows{kTotal, Op::kAdd}});
+    set(kTop, f32(Op::kDiv, {real(1), row(kTotal)}), body);
     await(0, body);
     release(kValues, body);
-    Ref value = f32("*", {a_.weighted, row(kTop)});
+    Ref value = f32(Op::kMul, {a_.weighted, row(kTop)});
     if (!is_of_mean(a_)) {
       value = nodes_.replace(a_.value, [&](Ref node) -> Ref {
         return node == a_.mean ? value : node == a_.sum ? row(kTotal) : nullptr;
       });
-      if (value->type != ScalarType::kF32) value = f32("cast", {value});
+      if (value->type != ScalarType::kF32) value = f32(Op::kCast, {value});
     }
     body.push_back({tile::MapSums{.sums = kSums, .sum = a_.weighted, .value = value}});
     store(here, body);
@@ -483,9 +484,10 @@ class BulkBuilder {
                       .type = a_.nest->type,
                       .sum = a_.mean,
                       .contiguous = a_.run_of_outputs};
-    store.value = is_of_mean(a_)                    ? nodes_.substitute(a_.value, batch)
-                  : a_.mean->type != a_.value->type ? nodes_.op("cast", a_.value->type, {a_.mean})
-                                                    : a_.mean;
+    store.value = is_of_mean(a_) ? nodes_.substitute(a_.value, batch)
+                  : a_.mean->type != a_.value->type
+                      ? nodes_.op(Op::kCast, a_.value->type, {a_.mean})
+                      : a_.mean;
     store.element = nodes_.substitute(a_.element, batch);
     store.guard = nodes_.substitute(a_.guard, batch);
     store.beside = inputs_beside(nodes_, store);

@@ -1,6 +1,7 @@
 #include "rewriters/schedules/attention/softmax.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "rewriters/schedules/products.h"
@@ -13,11 +14,6 @@ using nest::Nodes;
 
 /// Beyond any score of data that f32 holds with sense; what references write is -1e9 and less.
 constexpr double kMaskedOut = -1e9;
-
-bool commutes(const Node& node) {
-  return node.op == "+" || node.op == "*" || node.op == "min" || node.op == "max" ||
-         node.op == "&&" || node.op == "||";
-}
 
 bool same_reduction(Nodes& nodes, Ref a, Ref b) {
   if (a->symbols.size() != b->symbols.size()) return false;
@@ -34,22 +30,22 @@ bool same_reduction(Nodes& nodes, Ref a, Ref b) {
 Ref unshifted(Nodes& nodes, Ref x, SymbolId key) {
   if (!x->uses(key)) return nullptr;
   const auto again = [&](Ref part) { return unshifted(nodes, part, key); };
-  if (x->is("fma")) {
-    return again(
-        nodes.op("+", x->type, {nodes.op("*", x->type, {x->args[0], x->args[1]}), x->args[2]}));
+  if (x->is(Op::kFma)) {
+    return again(nodes.op(Op::kAdd, x->type,
+                          {nodes.op(Op::kMul, x->type, {x->args[0], x->args[1]}), x->args[2]}));
   }
-  if (x->is("+") || x->is("-")) {
+  if (x->is(Op::kAdd, Op::kSub)) {
     const Ref left = again(x->args[0]), right = again(x->args[1]);
     if (right == nullptr) return left;
-    if (left == nullptr) return x->is("+") ? right : nodes.op("neg", x->type, {right});
+    if (left == nullptr) return x->is(Op::kAdd) ? right : nodes.op(Op::kNeg, x->type, {right});
     return nodes.op(x->op, x->type, {left, right});
   }
-  if (x->is("neg")) return nodes.op("neg", x->type, {again(x->args[0])});
-  if (x->is("*") || x->is("/")) {
+  if (x->is(Op::kNeg)) return nodes.op(Op::kNeg, x->type, {again(x->args[0])});
+  if (x->is(Op::kMul, Op::kDiv)) {
     const bool second = !x->args[1]->uses(key);
-    const bool first = x->is("*") && !x->args[0]->uses(key);
+    const bool first = x->is(Op::kMul) && !x->args[0]->uses(key);
     if (second) return nodes.op(x->op, x->type, {again(x->args[0]), x->args[1]});
-    if (first) return nodes.op("*", x->type, {x->args[0], again(x->args[1])});
+    if (first) return nodes.op(Op::kMul, x->type, {x->args[0], again(x->args[1])});
   }
   return x;
 }
@@ -58,7 +54,7 @@ Ref unshifted(Nodes& nodes, Ref x, SymbolId key) {
 
 bool same(Nodes& nodes, Ref a, Ref b) {
   if (a == b) return true;
-  const bool alike = a->kind == b->kind && a->op == b->op && a->type == b->type &&
+  const bool alike = a->kind == b->kind && a->what() == b->what() && a->type == b->type &&
                      a->args.size() == b->args.size() && a->terms.size() == b->terms.size() &&
                      a->constant == b->constant && a->symbol == b->symbol;
   if (!alike || a->kind == Node::Kind::kFloat || a->kind == Node::Kind::kIndex) return false;
@@ -72,7 +68,8 @@ bool same(Nodes& nodes, Ref a, Ref b) {
     in_order = same(nodes, a->args[i], b->args[i]);
   }
   if (in_order) return true;
-  return a->args.size() == 2 && commutes(*a) && same(nodes, a->args[0], b->args[1]) &&
+  const bool commutes = folds_numbers(a->op) || a->is(Op::kAnd, Op::kOr);
+  return a->args.size() == 2 && commutes && same(nodes, a->args[0], b->args[1]) &&
          same(nodes, a->args[1], b->args[0]);
 }
 
@@ -85,38 +82,28 @@ std::optional<double> number_of(Ref value) {
   const auto a = number_of(value->args[0]);
   const auto b = value->args.size() == 2 ? number_of(value->args[1]) : a;
   if (!a || !b || !is_float(value->type)) return std::nullopt;
-  const std::string& op = value->op;
-  if (op == "sqrt") return std::sqrt(*a);
-  if (op == "rsqrt") return 1 / std::sqrt(*a);
-  if (op == "neg") return -*a;
-  if (op == "cast") return a;
-  if (op == "log") return std::log(*a);
-  if (op == "exp") return std::exp(*a);
-  if (op == "pow") return std::pow(*a, *b);
-  if (op == "*") return *a * *b;
-  if (op == "/") return *a / *b;
-  if (op == "+") return *a + *b;
-  if (op == "-") return *a - *b;
-  return std::nullopt;
+  if (value->is(Op::kCast)) return a;
+  const std::array numbers = {*a, *b};
+  return evaluate(value->op, value->name, {numbers.data(), value->args.size()});
 }
 
 Product product_over(Nodes& nodes, Ref body, SymbolId key) {
   Product product;
   product.guard = nodes.boolean(true);
   const auto add = [&](auto& self, Ref value, bool upstairs) -> void {
-    if (value->is("*")) {
+    if (value->is(Op::kMul)) {
       for (const Ref arg : value->args) self(self, arg, upstairs);
-    } else if (value->is("/") && is_float(value->type)) {
+    } else if (value->is(Op::kDiv) && is_float(value->type)) {
       self(self, value->args[0], upstairs);
       self(self, value->args[1], !upstairs);
-    } else if (value->is("neg")) {
+    } else if (value->is(Op::kNeg)) {
       product.outer.push_back(nodes.number(-1, value->type));
       self(self, value->args[0], upstairs);
-    } else if (upstairs && value->is("select") && value->args[2]->kind == Node::Kind::kFloat &&
+    } else if (upstairs && value->is(Op::kSelect) && value->args[2]->kind == Node::Kind::kFloat &&
                value->args[2]->value == 0 && value->args[1]->uses(key)) {
       product.guard = nodes.both(product.guard, value->args[0]);
       self(self, value->args[1], true);
-    } else if (value->is("cast") && is_float(value->args[0]->type) &&
+    } else if (value->is(Op::kCast) && is_float(value->args[0]->type) &&
                value->args[0]->kind == Node::Kind::kOp && value->args[0]->uses(key)) {
       // A weight that was kept in few bits: it is better without.
       self(self, value->args[0], upstairs);
@@ -131,13 +118,13 @@ Product product_over(Nodes& nodes, Ref body, SymbolId key) {
 }
 
 Ref exponent_of(Nodes& nodes, Ref value, SymbolId key) {
-  const bool natural = value->is("exp") || value->is("__expf");
-  if (!natural && !value->is("exp2")) return nullptr;
+  const bool natural = value->calls("exp", "__expf");
+  if (!natural && !value->calls("exp2")) return nullptr;
   const Ref exponent = unshifted(nodes, value->args[0], key);
   if (exponent == nullptr) return nullptr;
   if (!natural) return exponent;
   constexpr double kLog2E = 1.4426950408889634;
-  return nodes.op("*", exponent->type, {exponent, nodes.number(kLog2E, exponent->type)});
+  return nodes.op(Op::kMul, exponent->type, {exponent, nodes.number(kLog2E, exponent->type)});
 }
 
 Masked masked(Nodes& nodes, Ref logit) {
@@ -147,7 +134,7 @@ Masked masked(Nodes& nodes, Ref logit) {
       const auto number = number_of(value);
       return number && *number * times <= kMaskedOut ? number : std::nullopt;
     };
-    if (x->is("select")) {
+    if (x->is(Op::kSelect)) {
       for (const int at : {2, 1}) {
         const auto number = nothing(x->args[static_cast<std::size_t>(at)]);
         if (!number) continue;
@@ -157,15 +144,16 @@ Masked masked(Nodes& nodes, Ref logit) {
         inner.finite |= std::isfinite(*number);
         return inner;
       }
-    } else if (x->is("+")) {
+    } else if (x->is(Op::kAdd)) {
       Masked left = self(self, x->args[0], times), right = self(self, x->args[1], times);
-      return {nodes.op("+", x->type, {left.logit, right.logit}),
+      return {nodes.op(Op::kAdd, x->type, {left.logit, right.logit}),
               nodes.both(left.allowed, right.allowed), left.finite || right.finite};
-    } else if (x->is("*") || x->is("/")) {
+    } else if (x->is(Op::kMul, Op::kDiv)) {
       for (const std::size_t at : {1U, 0U}) {
         const auto factor = number_of(x->args[at]);
-        if (!factor || *factor <= 0 || (at == 0 && x->is("/"))) continue;
-        Masked inner = self(self, x->args[1 - at], times * (x->is("*") ? *factor : 1 / *factor));
+        if (!factor || *factor <= 0 || (at == 0 && x->is(Op::kDiv))) continue;
+        Masked inner =
+            self(self, x->args[1 - at], times * (x->is(Op::kMul) ? *factor : 1 / *factor));
         std::vector<Ref> args = x->args;
         args[1 - at] = inner.logit;
         inner.logit = nodes.op(x->op, x->type, std::move(args));

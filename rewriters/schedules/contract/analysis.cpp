@@ -42,7 +42,7 @@ Operand make_operand(Nodes& nodes, Ref value, SymbolId outer, SymbolId k, Scalar
   operand.k = k;
   for (;;) {
     value = without_widening(value);
-    const bool masked = value->is("select") && value->args[2]->kind == Node::Kind::kFloat &&
+    const bool masked = value->is(Op::kSelect) && value->args[2]->kind == Node::Kind::kFloat &&
                         value->args[2]->value == 0;
     if (!masked) break;
     operand.mask = nodes.both(operand.mask, value->args[0]);
@@ -69,12 +69,13 @@ Operand make_operand(Nodes& nodes, Ref value, SymbolId outer, SymbolId k, Scalar
 /// "c + x*m + y*n + z*k >= 0" for the conditions that are so.
 void add_bounds(const Contraction& c, Ref condition, std::vector<Bound>& bounds) {
   for (const Ref part : nest::conjuncts(condition)) {
-    if (!part->is(">=0") && !part->is("==0")) continue;
+    if (!part->is(Op::kNonNegative, Op::kIsZero)) continue;
     const auto [strides, others] = nest::strides_in(part->args[0], {c.m, c.n, c.k});
     if (!others.empty()) continue;
     const Bound bound{part->args[0]->constant, strides[0], strides[1], strides[2]};
     bounds.push_back(bound);
-    if (part->is("==0")) bounds.push_back({-bound.constant, -bound.row, -bound.column, -bound.k});
+    if (part->is(Op::kIsZero))
+      bounds.push_back({-bound.constant, -bound.row, -bound.column, -bound.k});
   }
 }
 
@@ -89,13 +90,13 @@ Result<Contraction> analyse(const Goal& goal) {
   if (goal.nests.size() != 1) return refused("contract: more than one nest");
   Nodes& nodes = *goal.nodes;
   const nest::Nest& nest = goal.nests[0];
-  if (!nest.combine.empty()) return refused("contract: the nest combines with what is there");
+  if (nest.combine) return refused("contract: the nest combines with what is there");
 
   std::vector<Ref> reductions;
   for_each(nest.value, [&](Ref node) {
     if (node->kind == Node::Kind::kReduce) reductions.push_back(node);
   });
-  if (reductions.size() != 1 || reductions[0]->op != "+") {
+  if (reductions.size() != 1 || reductions[0]->op != Op::kAdd) {
     return refused("contract: no single sum in the value");
   }
   const Ref reduction = reductions[0];
@@ -109,7 +110,7 @@ Result<Contraction> analyse(const Goal& goal) {
 
   // select(guard, product, 0) and factors that k does not touch.
   Ref guard = nodes.boolean(true), body = sum.body;
-  while (body->is("select") && body->args[2]->kind == Node::Kind::kFloat &&
+  while (body->is(Op::kSelect) && body->args[2]->kind == Node::Kind::kFloat &&
          body->args[2]->value == 0) {
     guard = nodes.both(guard, body->args[0]);
     body = body->args[1];
@@ -215,7 +216,7 @@ Result<Contraction> analyse(const Goal& goal) {
     if (operand.mask->is_constant() || operand.value->kind != Node::Kind::kLoad) return;
     const auto all = nodes.range(operand.value->args[0]);
     for (const ConcreteBuffer& buffer : goal.concrete->buffers) {
-      if (buffer.name == operand.value->op && all && all->low >= 0 &&
+      if (buffer.name == operand.value->name && all && all->low >= 0 &&
           all->high < buffer.elements()) {
         return;
       }
@@ -254,7 +255,7 @@ Result<Contraction> analyse(const Goal& goal) {
 
   c.sum = nodes.load("%sum", reduction->type, nodes.integer(0));
   const Ref scaled = scale.empty() ? c.sum
-                                   : nodes.op("*", reduction->type,
+                                   : nodes.op(Op::kMul, reduction->type,
                                               {c.sum, product_of(nodes, scale, reduction->type)});
   c.value = flat(nodes.replace(
       nest.value, [&](Ref node) -> Ref { return node == reduction ? scaled : nullptr; }));
@@ -263,8 +264,8 @@ Result<Contraction> analyse(const Goal& goal) {
   add_bounds(c, c.guard, c.bounds);
   // Elsewhere the sum is not looked at.
   Ref chosen = c.value;
-  while (chosen->is("cast")) chosen = chosen->args[0];
-  if (chosen->is("select")) {
+  while (chosen->is(Op::kCast)) chosen = chosen->args[0];
+  if (chosen->is(Op::kSelect)) {
     const bool in_then = [&] {
       bool found = false;
       for_each(chosen->args[2], [&](Ref node) { found |= node == c.sum; });
@@ -277,8 +278,8 @@ Result<Contraction> analyse(const Goal& goal) {
   std::set<std::string> known;
   const auto inputs_of = [&](Ref value) {
     for_each(value, [&](Ref node) {
-      if (node->kind == Node::Kind::kLoad && node != c.sum && known.insert(node->op).second) {
-        c.inputs.push_back(node->op);
+      if (node->kind == Node::Kind::kLoad && node != c.sum && known.insert(node->name).second) {
+        c.inputs.push_back(node->name);
       }
     });
   };

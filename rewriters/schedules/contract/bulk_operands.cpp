@@ -52,7 +52,7 @@ std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, 
   const std::int64_t tile_k = tile::line_of(operand.type);  // and of rows, where they are lines
   const bool is_a = operand.outer == c.m;
   tile::View view{.name = is_a ? "map_a" : "map_b",
-                  .buffer = operand.value->op,
+                  .buffer = operand.value->name,
                   .type = operand.type,
                   .swizzle = 128};
   const std::int64_t outer_size = is_a ? c.m_size : c.n_size;
@@ -65,19 +65,19 @@ std::optional<tile::View> view_of(const Contraction& c, const Operand& operand, 
 bool reads(Ref value, const Contraction& c) {
   bool found = false;
   for_each(value, [&](Ref node) {
-    found |= node->kind == Node::Kind::kLoad && node != c.sum && node->op == c.nest->buffer;
+    found |= node->kind == Node::Kind::kLoad && node != c.sum && node->name == c.nest->buffer;
   });
   return found;
 }
 
 Ref added_to_output(const Contraction& c) {
   const Ref value = c.value;
-  if (value->type != ScalarType::kF32 || c.nest->type != value->type || !value->is("+") ||
+  if (value->type != ScalarType::kF32 || c.nest->type != value->type || !value->is(Op::kAdd) ||
       value->args.size() != 2)
     return nullptr;
   for (const std::size_t own : {0, 1}) {
     const Ref load = value->args[own], other = value->args[1 - own];
-    if (load->kind == Node::Kind::kLoad && load != c.sum && load->op == c.nest->buffer &&
+    if (load->kind == Node::Kind::kLoad && load != c.sum && load->name == c.nest->buffer &&
         load->args[0] == c.element && other->type == value->type && !reads(other, c))
       return other;
   }
@@ -117,7 +117,7 @@ std::optional<BulkOperand> way_of_operand(const Contraction& c, const Operand& o
   const auto view = operand.type == type ? view_of(c, operand, 64) : std::nullopt;
   BulkOperand way{.type = type};
   way.packs = !view || (along_k && strides_of(c, operand)->other != 1);
-  way.may_pack = !way.packs && !begins_at_lines(*view) && operand.value->op != c.nest->buffer;
+  way.may_pack = !way.packs && !begins_at_lines(*view) && operand.value->name != c.nest->buffer;
   if (!way.packs && !way.may_pack) return way;
   if (reads(operand.value, c) || reads(operand.mask, c)) return std::nullopt;
   way.elements = packing_of(c, operand, type).elements();

@@ -143,7 +143,7 @@ void BulkBuilder::multiply_in_pairs(SymbolId step, Ref of_group, tile::Body& bod
     const SymbolId pair = nodes_.new_symbol("pair", groups / 2);
     const Ref first = nodes_.scale(at(pair), 2), second = nodes_.add(first, number(1));
     Ref third = nodes_.add(first, number(2));
-    if (groups % 2 == 0) third = nodes_.op("min", ScalarType::kI64, {third, number(last)});
+    if (groups % 2 == 0) third = nodes_.op(Op::kMin, ScalarType::kI64, {third, number(last)});
     tile::Body rounds;
     round(rounds, first, 0, second);
     round(rounds, second, 1, third);

@@ -127,7 +127,7 @@ const int place_$letter = $place;
     if (apart) {
       // What k does not change is found once.
       Printer print = printer("");
-      const std::string buffer = parameter_name(operand.value->op);
+      const std::string buffer = parameter_name(operand.value->name);
       const std::string from_type = type_name(operand.value->type);
       const auto any = c.nodes->range(element);
       const std::string index = any && any->high <= INT32_MAX ? "int" : "long long";
@@ -173,7 +173,7 @@ for (int i = 0; i < $rounds; ++i) {
       print.indices[operand.outer] = fmt::format("({}_first + {}_{})", outer, letter, outer);
       print.indices[operand.k] = letter + "_k";
       holes["from_type"] = type_name(operand.value->type);
-      holes["buffer"] = parameter_name(operand.value->op);
+      holes["buffer"] = parameter_name(operand.value->name);
       holes["first"] = print.print_index(element);
       const std::int64_t each_tile = s.bk * *k_stride;
       const bool wide = each_tile * (ceil_divide(c.k_size, s.bk)) > INT32_MAX;
@@ -206,7 +206,7 @@ for (int i = 0; i < $rounds; ++i) {
   if (loads) {
     Printer print = printer("");
     paths.from =
-        fmt::format("&{}[{}]", parameter_name(operand.value->op), print.print_index(element));
+        fmt::format("&{}[{}]", parameter_name(operand.value->name), print.print_index(element));
   }
   return paths;
 }

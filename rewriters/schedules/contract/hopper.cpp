@@ -179,8 +179,8 @@ std::vector<std::string> BulkBuilder::read_by(const std::vector<Ref>& values) co
   for (const Ref value : values) {
     for_each(value, [&](Ref node) {
       if (node->kind == Node::Kind::kLoad && node != c_.sum &&
-          std::ranges::find(names, node->op) == names.end())
-        names.push_back(node->op);
+          std::ranges::find(names, node->name) == names.end())
+        names.push_back(node->name);
     });
   }
   return names;
@@ -221,7 +221,7 @@ Place BulkBuilder::place(SymbolId tile, tile::Body& body, Needs needs) {
   } else {
     const SymbolId rows_here =
         define("rows_here",
-               nodes_.op("min", ScalarType::kI64,
+               nodes_.op(Op::kMin, ScalarType::kI64,
                          {number(group), nodes_.subtract(number(tiles_m_), first_row)}),
                group + 1);
     row = nodes_.add(first_row, nodes_.remainder(in_group, at(rows_here)));
@@ -245,8 +245,8 @@ void BulkBuilder::bound(Place& place, Ref first_row, Ref first_column, tile::Bod
   place.k_begin = number(0);
   place.k_end = number(k_each_);
   if (bounds_.empty()) return;
-  const auto least = [&](Ref x, Ref y) { return nodes_.op("min", ScalarType::kI64, {x, y}); };
-  const auto most = [&](Ref x, Ref y) { return nodes_.op("max", ScalarType::kI64, {x, y}); };
+  const auto least = [&](Ref x, Ref y) { return nodes_.op(Op::kMin, ScalarType::kI64, {x, y}); };
+  const auto most = [&](Ref x, Ref y) { return nodes_.op(Op::kMax, ScalarType::kI64, {x, y}); };
   const auto last = [&](Ref first, std::int64_t count, std::int64_t size) {
     return least(nodes_.add(first, number(count - 1)), number(size - 1));
   };
@@ -374,7 +374,7 @@ tile::Operation BulkBuilder::over_runs(const Place& place, SymbolId k, Ref of_gr
   const SymbolId run = nodes_.new_symbol("run", k_each_);
   Ref end = nodes_.add(at(run), number(length));
   if (k_each_ % length != 0 || !bounds_.empty())
-    end = nodes_.op("min", ScalarType::kI64, {end, place.k_end});
+    end = nodes_.op(Op::kMin, ScalarType::kI64, {end, place.k_end});
   const bool tf32 = reads_fragments();
   tile::Body round = {{tile::Wait{0}},
                       {tile::Multiply{1, 0, 0, 1, of_group, is_first(place, k)}},

@@ -82,7 +82,7 @@ for (int $part = threadIdx.x; $part < $side * $pieces; $part += 256) {
 
 /// What is loaded, where the value is that alone or that as another type; else nullptr.
 Ref loaded(Ref value) {
-  while (value->is("cast")) value = value->args[0];
+  while (value->is(Op::kCast)) value = value->args[0];
   return value->kind == Node::Kind::kLoad ? value : nullptr;
 }
 
@@ -106,7 +106,7 @@ std::string fetch_of(nest::Nodes& nodes, const Packing& packing, Holes holes) {
   if (packing.read == 1) {
     const bool plain = packing.value == load && load->type == packing.type;
     const std::string value =
-        plain ? fmt::format("{}[{}]", load->op, printer.print_index(load->args[0]))
+        plain ? fmt::format("{}[{}]", load->name, printer.print_index(load->args[0]))
               : stored(printer, packing.type, packing.value);
     return filled("$made.at[$u] = $what;", [&] {
       holes["what"] = where_there(plain ? value : "(" + value + ")", zero);
@@ -116,7 +116,7 @@ std::string fetch_of(nest::Nodes& nodes, const Packing& packing, Holes holes) {
   holes["pack"] =
       fmt::format("{}pack<{}, {}>", holes["prefix"], type_name(load->type), packing.read);
   holes["what"] = where_there(fmt::format("*reinterpret_cast<const {}*>(&{}[{}])", holes["pack"],
-                                          load->op, printer.print_index(load->args[0])),
+                                          load->name, printer.print_index(load->args[0])),
                               holes["pack"] + "{}");
   const std::string element = filled("$more.at[$x]", holes);
   printer.known[load] = in_compute_type(load->type, element);
@@ -190,12 +190,12 @@ void add_packing(nest::Nodes& nodes, const Packing& packing, const Goal& goal,
   Names names;
   for_each(packing.value, [&](Ref node) {
     if (node->kind != Node::Kind::kLoad ||
-        std::ranges::find(launch.args, node->op) != launch.args.end())
+        std::ranges::find(launch.args, node->name) != launch.args.end())
       return;
-    launch.args.push_back(node->op);
-    names.take(node->op);
-    parameters += fmt::format("const {}* __restrict__ {}, ", type_name(goal.buffer(node->op)->type),
-                              node->op);
+    launch.args.push_back(node->name);
+    names.take(node->name);
+    parameters += fmt::format("const {}* __restrict__ {}, ",
+                              type_name(goal.buffer(node->name)->type), node->name);
   });
   launch.args.push_back(packing.buffer(prefix));
 

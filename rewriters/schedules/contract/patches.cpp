@@ -47,7 +47,7 @@ class Reading {
         value->type != ScalarType::kF32 || c_.batch_size != 1)
       return std::nullopt;
     const bool is_a = operand_.outer == c_.m;
-    patches_.buffer = value->op;
+    patches_.buffer = value->name;
     patches_.rows = is_a ? c_.m_digits : c_.n_digits;
     patches_.k = c_.k_digits;
     name_digits();
@@ -90,7 +90,7 @@ class Reading {
         if (part->constant == 0) return false;
         continue;
       }
-      if (!part->is(">=0")) return false;
+      if (!part->is(Op::kNonNegative)) return false;
       auto at = linear(part->args[0]);
       if (!at || at->is_constant()) return false;
       // Coordinates grow with the digits of the rows: so this is "at >= 0" where one has a positive
@@ -460,7 +460,7 @@ PatchDigits place_in_box(Nodes& nodes, const Patches& patches, const PatchTiling
   PatchDigits at{{}, nodes.less(number, nodes.integer(patches.places()))};
   // Beyond the last place the last one's, which does not count.
   if (!at.there->is_constant() || at.there->constant == 0)
-    number = nodes.op("min", ScalarType::kI64, {number, nodes.integer(patches.places() - 1)});
+    number = nodes.op(Op::kMin, ScalarType::kI64, {number, nodes.integer(patches.places() - 1)});
   std::vector<Ref> digits;
   split(nodes, number, patches.k, patches.window, digits);
   Ref across = nodes.integer(patches.across().constant - first_across(patches));

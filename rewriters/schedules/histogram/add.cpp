@@ -26,15 +26,10 @@ std::string sum(const std::string& a, const std::string& b) {
 
 std::string atomic(const Scatter& scatter, const std::string& array, const std::string& index,
                    const std::string& value) {
-  const std::string& op = scatter.combine;
-  const char* name = op == "+"     ? "atomicAdd"
-                     : op == "min" ? "atomicMin"
-                     : op == "max" ? "atomicMax"
-                     : op == "&"   ? "atomicAnd"
-                     : op == "|"   ? "atomicOr"
-                                   : "atomicXor";
+  const std::string_view name = info(scatter.combine).atomic;
   // 64 bits are added as unsigned ones, which is the same.
-  if (scatter.type == ScalarType::kI64 && op != "min" && op != "max") {
+  if (scatter.type == ScalarType::kI64 && scatter.combine != Op::kMin &&
+      scatter.combine != Op::kMax) {
     return fmt::format(
         "{}(reinterpret_cast<unsigned long long*>({} + {}), (unsigned long long)({}));", name,
         array, index, value);
@@ -43,16 +38,16 @@ std::string atomic(const Scatter& scatter, const std::string& array, const std::
 }
 
 std::string neutral(const Scatter& scatter) {
-  const std::string& op = scatter.combine;
+  const Op op = scatter.combine;
   const bool wide = scatter.type == ScalarType::kI64;
   const bool is_unsigned = scatter.type == ScalarType::kU32;
-  if (op == "min") {
+  if (op == Op::kMin) {
     return is_unsigned ? "0xffffffffu" : wide ? "9223372036854775807ll" : "2147483647";
   }
-  if (op == "max") {
+  if (op == Op::kMax) {
     return is_unsigned ? "0u" : wide ? "(-9223372036854775807ll - 1)" : "(-2147483647 - 1)";
   }
-  if (op == "&") return is_unsigned ? "0xffffffffu" : "-1";
+  if (op == Op::kBitAnd) return is_unsigned ? "0xffffffffu" : "-1";
   return literal(0, scatter.type);
 }
 

@@ -21,8 +21,9 @@ std::string description(const std::vector<Group>& groups) {
     text += group.rows > 1 ? fmt::format("{} rows of {} points", group.rows, group.count)
                            : fmt::format("{} points", group.count);
     for (const Scatter& scatter : group.scatters) {
-      text += fmt::format(", into {} elements of {}{}", scatter.slots, scatter.buffer,
-                          scatter.combine == "+" ? "" : " by " + scatter.combine);
+      text += fmt::format(
+          ", into {} elements of {}{}", scatter.slots, scatter.buffer,
+          scatter.combine == Op::kAdd ? "" : fmt::format(" by {}", info(scatter.combine).name));
     }
   }
   return text;

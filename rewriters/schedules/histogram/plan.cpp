@@ -19,18 +19,18 @@ bool has_atomics(const nest::Nest& nest) {
   switch (nest.type) {
     case ScalarType::kF32:
     case ScalarType::kF64:
-      return nest.combine == "+";
+      return nest.combine == Op::kAdd;
     case ScalarType::kI32:
     case ScalarType::kU32:
     case ScalarType::kI64:
-      return nest.combine != "*";
+      return nest.combine != Op::kMul;
     default:
       return false;
   }
 }
 
 Result<void> check(const Goal& goal, const nest::Nest& nest) {
-  if (nest.combine.empty()) return refused("a store that is no accumulation");
+  if (!nest.combine) return refused("a store that is no accumulation");
   if (!has_atomics(nest)) {
     return refused("no atomic operation of that kind and type");
   }
@@ -38,7 +38,7 @@ Result<void> check(const Goal& goal, const nest::Nest& nest) {
     if (part->height > 0) return refused("a reduction in what is scattered");
     for (const Ref load : loads_of(part)) {
       for (const nest::Nest& other : goal.nests) {
-        if (load->op == other.buffer) {
+        if (load->name == other.buffer) {
           return refused("reads what it accumulates into");
         }
       }
@@ -103,7 +103,7 @@ Ref without_casts(nest::Nodes& nodes, Ref element, Ref guard) {
   nest::Facts facts;
   facts.add(guard);
   return nodes.replace(element, [&](Ref node) -> Ref {
-    if (!node->is("cast") || node->type != ScalarType::kU32) return nullptr;
+    if (!node->is(Op::kCast) || node->type != ScalarType::kU32) return nullptr;
     const Ref inside = node->args[0];
     const bool same = inside->type != ScalarType::kI64 && !is_float(inside->type) &&
                       facts.prove(nodes, nodes.non_negative(inside));
@@ -150,7 +150,7 @@ Group group_of(const Goal& goal, nest::Nest nest, int row_dims, std::int64_t wal
     first = nodes.add(first, nodes.scale(nodes.index(symbol), stride_of(nest.element, symbol)));
   }
   const ConcreteBuffer* buffer = buffer_of(goal, nest.buffer);
-  Scatter scatter{nest.buffer, nest.type, nest.combine};
+  Scatter scatter{nest.buffer, nest.type, *nest.combine};
   scatter.huge = buffer != nullptr && buffer->elements() > INT32_MAX;
   scatter.slots = rows.empty() ? (buffer != nullptr ? buffer->elements() : 0)
                                : stride_of(nest.element, rows.back());
@@ -212,7 +212,7 @@ std::int64_t Group::table_bytes(std::int64_t parts) const {
 
 bool Group::counts() const {
   return std::ranges::all_of(scatters, [](const Scatter& scatter) {
-    return scatter.combine == "+" &&
+    return scatter.combine == Op::kAdd &&
            (scatter.value->is_constant() || scatter.value->kind == Node::Kind::kFloat);
   });
 }

@@ -16,7 +16,7 @@ namespace hone::schedules::histogram {
 struct Scatter {
   std::string buffer;
   ScalarType type = ScalarType::kF32;
-  std::string combine;
+  Op combine = Op::kAdd;
   Ref first = nullptr;  ///< of the row alone
   Ref slot = nullptr;
   Ref value = nullptr;

@@ -68,8 +68,8 @@ bool goes_in_packs(const Goal& goal, const Group& group, const Scatter& scatter,
                    const Schedule& schedule) {
   return schedule.packs && !schedule.tables && schedule.width > 1 &&
          schedule.merge == Merge::kNone && scatter.type == ScalarType::kF32 &&
-         scatter.combine == "+" && scatter.first->is_constant() && scatter.guard->is_constant() &&
-         goal.context->target.compute_capability >= 90 &&
+         scatter.combine == Op::kAdd && scatter.first->is_constant() &&
+         scatter.guard->is_constant() && goal.context->target.compute_capability >= 90 &&
          Neighbours(*goal.nodes, group.point, schedule.width).contiguous(scatter.slot);
 }
 

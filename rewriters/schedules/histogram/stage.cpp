@@ -19,7 +19,7 @@ void stage(const Goal& goal, const std::string& name, nest::Nest& nest, Staged& 
         nodes.add(nodes.scale(first.element, nodes.extent(symbol)), nodes.index(symbol));
   }
   first.guard = nodes.boolean(true);
-  first.combine.clear();
+  first.combine.reset();
   first.covers = true;
   const std::int64_t count = points(nodes, nest.dims);
   const Ref value = nodes.load(name, nest.type, first.element);
@@ -42,7 +42,7 @@ Result<Staged> stage_values(const Goal& goal, const std::string& prefix) {
   staged.scatters = goal.nests;
   for (std::size_t i = 0; i < staged.scatters.size(); ++i) {
     nest::Nest& nest = staged.scatters[i];
-    if (nest.value->height == 0 || nest.combine.empty()) continue;
+    if (nest.value->height == 0 || !nest.combine) continue;
     if (!nest.guard->is_constant() && !all_in_range(goal, nest.value)) {
       return refused("a reduction that is read under its guard alone");
     }

@@ -113,7 +113,7 @@ std::string load_from(const std::string& name, Printer& printer, Ref load) {
 std::string as_element(Printer& printer, ScalarType type, Ref value) {
   if (!is_narrow_float(type)) return printer.print(value);
   const bool known = printer.known.contains(value);
-  if (!known && value->is("cast") && value->type == type) value = value->args[0];
+  if (!known && value->is(Op::kCast) && value->type == type) value = value->args[0];
   std::string text = printer.print(value);
   if (compute_type(value->type) != ScalarType::kF32) text = "(float)(" + text + ")";
   return from_float(type, text);
@@ -142,7 +142,7 @@ Operands operands_of(Ref value) {
   } else if (value->kind == Node::Kind::kLoad || value->kind == Node::Kind::kOp) {
     result.values = value->args;
   }
-  const bool chooses = value->is("select") || value->is("&&") || value->is("||");
+  const bool chooses = value->is(Op::kSelect, Op::kAnd, Op::kOr);
   result.certain = chooses ? 1 : result.values.size();
   return result;
 }
@@ -156,7 +156,7 @@ bool may_fail(const Printer& printer, Ref value) {
     if (found != seen.end()) return found->second;
     bool fails = false;
     if (node->kind == Node::Kind::kLoad) fails = !printer.on_load || printer.on_load(node).empty();
-    if ((node->is("/") || node->is("%")) && node->is_integer() && !node->args[1]->is_constant()) {
+    if (node->is(Op::kDiv, Op::kMod) && node->is_integer() && !node->args[1]->is_constant()) {
       fails = true;
     }
     for (const Ref operand : operands_of(node).values) fails = fails || visit(operand);
@@ -176,17 +176,10 @@ void define(nest::Nodes& nodes, Printer& printer, Names& names, Code& code, Ref 
 }
 
 std::string name_of(Ref value) {
-  if (value->kind == Node::Kind::kLoad) return value->op + "_at";
-  static const std::unordered_map<std::string, std::string> words = {
-      {"exp", "power"},     {"sqrt", "root"},    {"rsqrt", "inverse_root"},
-      {"log", "logarithm"}, {"-", "difference"}, {"*", "product"},
-      {"/", "ratio"},       {"+", "total"},      {"select", "chosen"},
-      {"cast", "as"},       {"min", "least"},    {"max", "most"},
-      {"tanh", "tangent"},  {"==0", "is_zero"},  {">=0", "inside"},
-      {"&&", "all"},        {"||", "either"},    {"<", "below"},
-      {"<=", "not_above"},  {"%", "rest"}};
-  const auto found = words.find(value->op);
-  return found == words.end() ? "part" : found->second;
+  if (value->kind == Node::Kind::kLoad) return value->name + "_at";
+  if (!value->is(Op::kCall)) return std::string(info(value->op).noun);
+  const nest::Function* function = nest::function_named(value->name);
+  return function == nullptr ? "part" : std::string(function->noun);
 }
 
 }  // namespace
@@ -237,7 +230,7 @@ void emit_shared(nest::Nodes& nodes, Printer& printer, Names& names, Code& code,
       // A plain element of an array at hand needs no other name.
       const std::string text = printer.on_load ? printer.on_load(value) : std::string();
       if (!text.empty() && text.find('(') == std::string::npos) continue;
-    } else if (value->kind != Node::Kind::kOp || value->is("neg")) {
+    } else if (value->kind != Node::Kind::kOp || value->is(Op::kNeg)) {
       continue;
     }
     if (!use.certain && may_fail(printer, value)) continue;

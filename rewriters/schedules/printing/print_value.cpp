@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 namespace hone::schedules {
 
@@ -46,14 +45,12 @@ std::string literal(double value, ScalarType type) {
   return text.starts_with("-") ? "(" + text + ")" : text;
 }
 
-std::string combined(std::string_view op, ScalarType type, const std::string& a,
-                     const std::string& b) {
-  if (op == "min" || op == "max") {
-    if (!is_float(type)) return fmt::format("{}({}, {})", op, a, b);
-    return fmt::format("f{}{}({}, {})", op, compute_type(type) == ScalarType::kF64 ? "" : "f", a,
-                       b);
-  }
-  return fmt::format("{} {} {}", a, op, b);
+std::string combined(Op op, ScalarType type, const std::string& a, const std::string& b) {
+  const std::string_view name = info(op).name;
+  if (info(op).is(nest::OpInfo::kInfix)) return fmt::format("{} {} {}", a, name, b);
+  if (!is_float(type)) return fmt::format("{}({}, {})", name, a, b);
+  return fmt::format("f{}{}({}, {})", name, compute_type(type) == ScalarType::kF64 ? "" : "f", a,
+                     b);
 }
 
 std::vector<std::string> headers_for(const std::vector<ScalarType>& types) {
@@ -165,7 +162,7 @@ std::string Printer::print(Ref value) {
       if (on_load) {
         if (std::string text = on_load(value); !text.empty()) return text;
       }
-      const std::string element = fmt::format("{}[{}]", value->op, print(value->args[0]));
+      const std::string element = fmt::format("{}[{}]", value->name, print(value->args[0]));
       if (is_narrow_float(value->type)) return in_compute_type(value->type, element);
       if (value->type == ScalarType::kU32) return "(long long)" + element;  // no wrapping sums
       return element;
@@ -181,7 +178,7 @@ std::string Printer::print(Ref value) {
 /// "(int)(x[i] % 100u)" of a loaded u32, which would be a long long else; empty: it is no such
 /// thing.
 std::string Printer::print_unsigned_digit(Ref value) {
-  if (!(value->is("%") || value->is("/")) || !value->args[1]->is_constant()) return {};
+  if (!value->is(Op::kMod, Op::kDiv) || !value->args[1]->is_constant()) return {};
   const std::int64_t by = value->args[1]->constant;
   const Ref of = nest::peel(value->args[0]);
   if (of->kind != Node::Kind::kLoad || of->type != ScalarType::kU32) return {};
@@ -189,19 +186,20 @@ std::string Printer::print_unsigned_digit(Ref value) {
   constexpr std::string_view kWide = "(long long)";
   const std::string text = print(of);
   if (!text.starts_with(kWide)) return {};
-  return fmt::format("(int)({} {} {}u)", text.substr(kWide.size()), value->op, by);
+  return fmt::format("(int)({} {} {}u)", text.substr(kWide.size()), value->what(), by);
 }
 
 std::string Printer::print_op(Ref value) {
   const auto arg = [&](std::size_t i) { return tight(print(value->args[i])); };
   const auto bare = [&](std::size_t i) { return print(value->args[i]); };
-  const std::string& op = value->op;
+  const Op op = value->op;
+  const std::string_view name = value->what();
   const ScalarType type = compute_type(value->type);
   // What is kept rounded to a narrow type; loads and casts are so already.
   const auto rounded = [&](const std::string& text) {
     return in_compute_type(value->type, from_float(value->type, text));
   };
-  if (op == ">=0") {
+  if (op == Op::kNonNegative) {
     // c + a - b >= 0 as "b <= a + c".
     const Ref sum = value->args[0];
     Ref left = nodes_->integer(0), right = nodes_->integer(0);
@@ -221,11 +219,11 @@ std::string Printer::print_op(Ref value) {
     return fmt::format("{} <= {}", print(left),
                        print(nodes_->add(right, nodes_->integer(constant))));
   }
-  if (op == "==0") return fmt::format("{} == 0", arg(0));
-  if (op == "!") return "!" + arg(0);
-  if (op == "select") return fmt::format("{} ? {} : {}", arg(0), arg(1), arg(2));
-  if (op == "neg") return "-" + arg(0);
-  if (op == "cast") {
+  if (op == Op::kIsZero) return fmt::format("{} == 0", arg(0));
+  if (op == Op::kNot) return "!" + arg(0);
+  if (op == Op::kSelect) return fmt::format("{} ? {} : {}", arg(0), arg(1), arg(2));
+  if (op == Op::kNeg) return "-" + arg(0);
+  if (op == Op::kCast) {
     const ScalarType from = value->args[0]->type;
     if (is_narrow_float(value->type)) {
       return rounded(compute_type(from) == ScalarType::kF32 ? bare(0) : "(float)" + arg(0));
@@ -234,20 +232,20 @@ std::string Printer::print_op(Ref value) {
     return fmt::format("({}){}", type_name(value->type), arg(0));
   }
   if (std::string text = print_unsigned_digit(value); !text.empty()) return text;
-  static const std::set<std::string, std::less<>> infix = {
-      "+", "-", "*", "/", "%", "<", "<=", "&", "|", "^", "==", "!=", "&&", "||", ">>", "<<"};
-  if (infix.contains(op)) return rounded(fmt::format("{} {} {}", arg(0), op, arg(1)));
-  if (op == "min" || op == "max") {
+  if (info(op).is(nest::OpInfo::kInfix)) {
+    return rounded(fmt::format("{} {} {}", arg(0), name, arg(1)));
+  }
+  if (op == Op::kMin || op == Op::kMax) {
     if (is_float(value->type)) return rounded(combined(op, type, bare(0), bare(1)));
     if (!(surely_int(*nodes_, value->args[0]) && surely_int(*nodes_, value->args[1]))) {
       // There is no such function of an int and a long long.
-      return fmt::format("{}((long long){}, (long long){})", op, arg(0), arg(1));
+      return fmt::format("{}((long long){}, (long long){})", name, arg(0), arg(1));
     }
   }
   std::string args;  // each is printed once: operands may be deep
   for (std::size_t i = 0; i < value->args.size(); ++i) args += (i == 0 ? "" : ", ") + bare(i);
-  if (!is_float(value->type) || op.starts_with("__")) return fmt::format("{}({})", op, args);
-  return rounded(fmt::format("{}{}({})", op, type == ScalarType::kF32 ? "f" : "", args));
+  if (!is_float(value->type) || name.starts_with("__")) return fmt::format("{}({})", name, args);
+  return rounded(fmt::format("{}{}({})", name, type == ScalarType::kF32 ? "f" : "", args));
 }
 
 }  // namespace hone::schedules

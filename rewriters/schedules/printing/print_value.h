@@ -9,6 +9,7 @@
 
 namespace hone::schedules {
 
+using nest::Op;
 using nest::Ref;
 using nest::SymbolId;
 
@@ -24,7 +25,7 @@ using nest::SymbolId;
 /// "0.5f", "-INFINITY", "7"; a literal of that type.
 [[nodiscard]] std::string literal(double value, ScalarType type);
 /// "a + b", "fmaxf(a, b)": two values of a type folded by an operator of a reduction.
-[[nodiscard]] std::string combined(std::string_view op, ScalarType type, const std::string& a,
+[[nodiscard]] std::string combined(Op op, ScalarType type, const std::string& a,
                                    const std::string& b);
 
 class Printer {

@@ -76,7 +76,7 @@ class Splitter {
     }
     int depth = 0;
     visit_loads(nest.value, [&](Ref load) {
-      const auto known = depth_of_.find(load->op);
+      const auto known = depth_of_.find(load->name);
       if (known != depth_of_.end()) depth = std::max(depth, known->second + 1);
     });
     depth_of_[nest.buffer] = depth;
@@ -153,7 +153,7 @@ class Splitter {
 
   Ref split_fresh(Ref node) {
     nest::Nodes::Opened opened = nodes_.open(node);
-    const bool numbered_places = node->op == "argmax" || node->op == "argmin";
+    const bool numbered_places = node->op == Op::kArgMax || node->op == Op::kArgMin;
     if (!numbered_places) sort_by_widest_load(opened.symbols, opened.body);
     const std::int64_t length = points(nodes_, opened.symbols);
     const Symbols outer = ordered(node->free);
@@ -161,7 +161,7 @@ class Splitter {
     const bool across = lies_across(opened.body, outer, opened.symbols);
     const SymbolId col = shared_symbol("col", length, node);
     const Ref body = flatten(nodes_, opened.body, opened.symbols, col);
-    const bool twice = body->height > 0 && node->op == "+";  // its parts are gone over twice
+    const bool twice = body->height > 0 && node->op == Op::kAdd;  // its parts are gone over twice
     const Cut cut = cut_for(outputs, length, across, numbered_places, twice);
     if (cut.parts <= 1) return nodes_.reduce(node->op, {col}, finished(body, col));
     stages_.most_parts = std::max(stages_.most_parts, cut.parts);
@@ -173,40 +173,40 @@ class Splitter {
     const nest::Nodes::Substitution inside = {
         {col, nodes_.add(nodes_.scale(nodes_.index(part), cut.chunk), nodes_.index(c))}};
     const auto in_part = [&](Ref value) { return nodes_.substitute(value, inside); };
-    const auto part_of = [&](const char* op, Ref value) {
+    const auto part_of = [&](Op op, Ref value) {
       return in_scratch("part", dims, nodes_.reduce(op, {c}, value), true);
     };
     const auto over_parts = [&](Ref value) { return nodes_.reduce(node->op, {part}, value); };
 
     Ref whole = nullptr, each = nullptr;  // over parts; of one element
     const Ref bare = nest::peel(body);
-    if (node->op == "+" && bare->is("*") && bare->args[0] == bare->args[1] &&
-        bare->args[0]->is("-") && bare->type == ScalarType::kF32 &&
+    if (node->op == Op::kAdd && bare->is(Op::kMul) && bare->args[0] == bare->args[1] &&
+        bare->args[0]->is(Op::kSub) && bare->type == ScalarType::kF32 &&
         bare->args[0]->args[0]->height == 0 && !bare->args[0]->args[1]->uses(col)) {
       // Squares around a value of the row.
       const Ref f = in_part(bare->args[0]->args[0]);
       const Ref n = nodes_.number(static_cast<double>(cut.chunk), bare->type);
-      const auto minus = [&](Ref a, Ref b) { return nodes_.op("-", bare->type, {a, b}); };
-      const auto square = [&](Ref a) { return nodes_.op("*", bare->type, {a, a}); };
-      const Ref mean = nodes_.op("/", bare->type, {nodes_.reduce("+", {c}, f), n});
-      const Ref m2 = part_of("+", square(minus(f, mean)));
-      const Ref part_mean = nodes_.op("/", bare->type, {part_of("+", f), n});
+      const auto minus = [&](Ref a, Ref b) { return nodes_.op(Op::kSub, bare->type, {a, b}); };
+      const auto square = [&](Ref a) { return nodes_.op(Op::kMul, bare->type, {a, a}); };
+      const Ref mean = nodes_.op(Op::kDiv, bare->type, {nodes_.reduce(Op::kAdd, {c}, f), n});
+      const Ref m2 = part_of(Op::kAdd, square(minus(f, mean)));
+      const Ref part_mean = nodes_.op(Op::kDiv, bare->type, {part_of(Op::kAdd, f), n});
       const Ref around = row_value(bare->args[0]->args[1]);
       each = square(minus(bare->args[0]->args[0], around));
-      const Ref between = nodes_.op("*", bare->type, {n, square(minus(part_mean, around))});
-      whole = over_parts(nodes_.op("+", bare->type, {m2, between}));
+      const Ref between = nodes_.op(Op::kMul, bare->type, {n, square(minus(part_mean, around))});
+      whole = over_parts(nodes_.op(Op::kAdd, bare->type, {m2, between}));
     } else if (const Ref peak = peak_of(node, bare, opened.symbols, col); peak != nullptr) {
       const Ref f = in_part(bare->args[0]->args[0]);
       const auto power = [&](Ref a, Ref b) {
-        return nodes_.op("exp", bare->type, {nodes_.op("-", bare->type, {a, b})});
+        return nodes_.call("exp", bare->type, {nodes_.op(Op::kSub, bare->type, {a, b})});
       };
       each = power(bare->args[0]->args[0], row_value(peak));
-      const Ref part_peak = part_of("max", f);
-      const Ref sum = part_of("+", power(f, nodes_.reduce("max", {c}, f)));
-      const Ref scaled = nodes_.op("*", bare->type, {sum, power(part_peak, row_value(peak))});
+      const Ref part_peak = part_of(Op::kMax, f);
+      const Ref sum = part_of(Op::kAdd, power(f, nodes_.reduce(Op::kMax, {c}, f)));
+      const Ref scaled = nodes_.op(Op::kMul, bare->type, {sum, power(part_peak, row_value(peak))});
       whole = over_parts(scaled);
     } else if (numbered_places) {
-      const char* op = node->op == "argmax" ? "max" : "min";
+      const Op op = node->op == Op::kArgMax ? Op::kMax : Op::kMin;
       const Ref value = in_part(finished(body, col));
       const Ref extreme = part_of(op, value);
       const Ref first = nodes_.scale(nodes_.index(part), cut.chunk);
@@ -215,7 +215,7 @@ class Splitter {
       return nodes_.substitute(place, {{part, over_parts(extreme)}});
     } else {
       each = finished(body, col);
-      whole = over_parts(part_of(node->op.c_str(), in_part(each)));
+      whole = over_parts(part_of(node->op, in_part(each)));
     }
     const std::int64_t rest = length - cut.parts * cut.chunk;
     if (rest == 0) return whole;
@@ -228,17 +228,17 @@ class Splitter {
 
   /// exp(f - max f): the maximum; else null. `body` is that of `node` over `col`.
   Ref peak_of(Ref node, Ref body, const Symbols& symbols, SymbolId col) {
-    if (node->op != "+" || !body->is("exp") || !body->args[0]->is("-")) return nullptr;
+    if (node->op != Op::kAdd || !body->calls("exp") || !body->args[0]->is(Op::kSub)) return nullptr;
     if (body->type != ScalarType::kF32) return nullptr;
     const Ref f = body->args[0]->args[0], peak = body->args[0]->args[1];
-    if (peak->kind != Node::Kind::kReduce || peak->op != "max" || f->height != 0) return nullptr;
+    if (peak->kind != Node::Kind::kReduce || peak->op != Op::kMax || f->height != 0) return nullptr;
     bool masked = false;
     nodes_.replace(f, [&](Ref part) -> Ref {
-      masked |= part->is("select");
+      masked |= part->is(Op::kSelect);
       return nullptr;
     });
     if (masked) return nullptr;  // a part may be empty: its maximum -infinity
-    if (nodes_.reduce("max", {col}, f) == peak) return peak;
+    if (nodes_.reduce(Op::kMax, {col}, f) == peak) return peak;
     // The maximum is over the indices as they were before they became one.
     nest::Nodes::Opened opened = nodes_.open(peak);
     if (points(nodes_, opened.symbols) != points(nodes_, symbols)) return nullptr;

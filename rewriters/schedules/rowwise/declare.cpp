@@ -109,7 +109,7 @@ void RowPrinter::declare_shared() {
   code_.line(fmt::format("extern __shared__ __align__(16) unsigned char {}[];", block));
   std::int64_t offset = 0;
   for (const Kept::Raw& one : kept_.raw) {
-    const std::string name = names_.fresh(one.load->op + "_shared");
+    const std::string name = names_.fresh(one.load->name + "_shared");
     const std::string cols = of_space(in_cluster() ? "kPart" : "kCols", one.space);
     const std::string col =
         std::string(in_cluster() ? "col - " + of_space("begin", one.space) : "col") +
@@ -131,7 +131,7 @@ void RowPrinter::declare_registers() {
   const bool vectors = schedule_.width > 1;
   for (const Kept::Raw& one : kept_.raw) {
     if (ahead_.contains(one.load)) continue;  // declared already
-    if (!place_of_.contains(one.load)) place_of_[one.load] = names_.fresh(one.load->op + "_row");
+    if (!place_of_.contains(one.load)) place_of_[one.load] = names_.fresh(one.load->name + "_row");
     code_.line(fmt::format("{} {}[{}];",
                            vectors ? helpers_.pack(one.load->type) : type_name(one.load->type),
                            place_of_[one.load], of_space("kItems", one.space)));
@@ -160,7 +160,7 @@ void RowPrinter::load_for_all_rows() {
       if (registers + more > most_registers(schedule_.team, goal_.context->target)) continue;
       registers += more;
       std::erase_if(kept_.raw, [&](const Kept::Raw& one) { return one.load == stream.load; });
-      const std::string name = names_.fresh(stream.load->op + "_all");
+      const std::string name = names_.fresh(stream.load->name + "_all");
       for_all_rows_[stream.load] = name + "[i]";
       code_.line(fmt::format(
           "{} {}[{}];  // the same for all rows",
@@ -180,7 +180,7 @@ void RowPrinter::declare_ahead() {
   code_.comment("The next row is on its way while this one is worked at.");
   for (const Kept::Raw& one : kept_.raw) {
     if (!one.load->uses(plan_.row)) continue;
-    ahead_[one.load] = names_.fresh(one.load->op + "_next");
+    ahead_[one.load] = names_.fresh(one.load->name + "_next");
     code_.line(
         fmt::format("{} {}[{}];",
                     schedule_.width > 1 ? helpers_.pack(one.load->type) : type_name(one.load->type),
@@ -195,7 +195,7 @@ void RowPrinter::declare_ahead() {
 void RowPrinter::load_ahead(const std::string& step) {
   for (const Kept::Raw& one : kept_.raw) {
     if (!ahead_.contains(one.load)) continue;
-    place_of_[one.load] = names_.fresh(one.load->op + "_row");
+    place_of_[one.load] = names_.fresh(one.load->name + "_row");
     const std::string items = of_space("kItems", one.space);
     code_.line(
         fmt::format("{} {}[{}];",

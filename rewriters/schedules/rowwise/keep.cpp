@@ -15,8 +15,6 @@ using nest::Node;
 
 /// Dearer than a few additions, so that it is worth registers.
 bool is_dear(Ref value, SymbolId column) {
-  static const std::set<std::string, std::less<>> cheap = {
-      "+", "-", "*", "neg", "min", "max", "select", "cast", "<", "<=", "==", "!=", "fma", "fabs"};
   std::unordered_set<Ref> seen;
   int loads = 0;
   bool dear = false;
@@ -26,7 +24,7 @@ bool is_dear(Ref value, SymbolId column) {
       ++loads;
       return;
     }
-    dear |= node->kind == Node::Kind::kOp && is_float(node->type) && !cheap.contains(node->op);
+    dear |= is_float(node->type) && node->is(Op::kDiv, Op::kCall) && !node->calls("fabs");
     for (const Ref arg : node->args) visit(arg);
   };
   visit(value);

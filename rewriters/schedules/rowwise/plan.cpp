@@ -164,7 +164,7 @@ class Planner {
     const std::int64_t length = points(nodes_, opened.symbols);
     if (length > INT32_MAX / 2)
       return refused("a row of more than 2^30 elements, or of a length that comes from data");
-    const bool numbered = node->op == "argmax" || node->op == "argmin";
+    const bool numbered = node->op == Op::kArgMax || node->op == Op::kArgMin;
     if (!numbered) sort_by_widest_load(opened.symbols, opened.body);
     const int space = space_of(length);
     const SymbolId column = plan_.spaces[static_cast<std::size_t>(space)].column;

@@ -88,14 +88,15 @@ void RowPrinter::divide_once() {
   const auto change = [&](Ref value, SymbolId column) {
     const std::function<Ref(Ref)> multiply = [&](Ref node) -> Ref {
       if (node->kind == Node::Kind::kReduce) return node;
-      if (!node->is("/") || !is_float(node->type) || node->args[1]->uses(column)) return nullptr;
+      if (!node->is(Op::kDiv) || !is_float(node->type) || node->args[1]->uses(column))
+        return nullptr;
       if (node->args[1]->kind == Node::Kind::kFloat || !node->args[0]->uses(column)) {
         return nullptr;
       }
       const Ref one = nodes_.number(1, node->type);
-      return nodes_.op("*", node->type,
+      return nodes_.op(Op::kMul, node->type,
                        {nodes_.replace(node->args[0], multiply),
-                        nodes_.op("/", node->type, {one, node->args[1]})});
+                        nodes_.op(Op::kDiv, node->type, {one, node->args[1]})});
     };
     return nodes_.replace(value, multiply);
   };

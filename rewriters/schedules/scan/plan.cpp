@@ -25,7 +25,7 @@ struct Bound {
 
 /// "j - r >= 0" and its kin.
 std::optional<Bound> bound_of(Ref condition, SymbolId r, SymbolId j) {
-  if (!condition->is(">=0")) return std::nullopt;
+  if (!condition->is(Op::kNonNegative)) return std::nullopt;
   const Ref sum = condition->args[0];
   if (sum->terms.size() != 2 || sum->constant > 0 || sum->constant < -1) return std::nullopt;
   const std::int64_t of_r = stride_of(sum, r), of_j = stride_of(sum, j);
@@ -84,7 +84,7 @@ class Planner {
     for (const Ref each : {one.each, own}) {
       for (const auto& pair : {std::vector{node, each}, std::vector{each, node}}) {
         const Ref whole =
-            one.op == "+" && integer
+            one.op == Op::kAdd && integer
                 ? nodes_.add(pair[0], pair[1])
                 : nodes_.op(one.op, integer ? ScalarType::kI64 : one.node->type, pair);
         if (stores_use_within(one.node, whole)) return Running{one.node, each, one.op, whole};
@@ -129,14 +129,14 @@ class Planner {
   };
   std::optional<Match> matched(Ref node, SymbolId j) {
     if (node->symbols.size() != 1 || !node->uses(j)) return std::nullopt;
-    if (node->op != "+" && node->op != "*" && node->op != "max" && node->op != "min") {
+    if (!folds_numbers(node->op)) {
       return std::nullopt;
     }
     const nest::Nodes::Opened opened = nodes_.open(node);
     const SymbolId r = opened.symbols[0];
     const Ref body = nest::peel(opened.body);
     const Ref nothing = nodes_.identity(node->op, opened.body->type);
-    if (!body->is("select") || body->args[2] != nothing) return std::nullopt;
+    if (!body->is(Op::kSelect) || body->args[2] != nothing) return std::nullopt;
     std::optional<Bound> bound;
     Ref rest = nodes_.boolean(true);
     for (const Ref part : nest::conjuncts(body->args[0])) {

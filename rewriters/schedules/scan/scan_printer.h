@@ -12,7 +12,7 @@ namespace hone::schedules::scan {
 
 /// The variables of one running reduction.
 struct Carried {
-  std::string op;
+  Op op = Op::kAdd;
   ScalarType type = ScalarType::kF32;
   std::string c_type;
   std::string start;   ///< leaves others as they are

@@ -137,7 +137,7 @@ void Kernel::print_elements() {
   body.cache = schedule_.cache;
   std::vector<std::string> arrays;
   for (const Ref load : plan_.turned) {
-    arrays.push_back(names_.fresh(load->op + "_tile"));
+    arrays.push_back(names_.fresh(load->name + "_tile"));
     code_.line(fmt::format("__shared__ {} {}[kTile][kTile + 1];  // a column more: no bank twice",
                            type_name(load->type), arrays.back()));
     body.at_hand[load] = arrays.back() + "[column][line]";
@@ -161,7 +161,7 @@ void Kernel::print_turning(Ref load, const std::string& array) {
   printer.indices[plan_.stored] = "(c + i)";
   LaneBody body(goal_, printer, names_, helpers_, plan_.loaded, "r", schedule_.width);
   body.cache = schedule_.cache;
-  const std::string block = names_.fresh(load->op + "_block");
+  const std::string block = names_.fresh(load->name + "_block");
   code_.line(fmt::format("{} {}[kVec];", helpers_.pack(load->type), block));
   code_.line("#pragma unroll");
   code_.open("for (int i = 0; i < kVec; ++i)");
@@ -181,7 +181,7 @@ void Kernel::print_blocks() {
   body.cache = schedule_.cache;
   std::vector<std::string> arrays;
   for (const Ref load : plan_.turned) {
-    arrays.push_back(names_.fresh(load->op + "_tile"));
+    arrays.push_back(names_.fresh(load->name + "_tile"));
     // Vector x of a line lies at place x ^ (line / kVec): no bank twice, neither way.
     code_.line(
         fmt::format("__shared__ {} {}[kTile][kVecs];", helpers_.pack(load->type), arrays.back()));

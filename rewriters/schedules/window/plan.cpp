@@ -149,7 +149,7 @@ class Planner {
     if (plan_.padded == plan_.columns) return body;
     return nodes_.replace(body, [&](Ref node) -> Ref {
       if (node->kind != Node::Kind::kLoad || !node->uses(plan_.column)) return nullptr;
-      const ConcreteBuffer* buffer = buffer_of(goal_, node->op);
+      const ConcreteBuffer* buffer = buffer_of(goal_, node->name);
       if (buffer == nullptr || node->args[0]->has_load) return nullptr;
       const Ref below = nodes_.less(node->args[0], nodes_.integer(buffer->elements()));
       if (below->is_constant()) return node;
@@ -189,14 +189,14 @@ class Planner {
         if (!node->has_load) return node;
         if (!node->uses(fold.inner) || !node->uses(plan_.column)) return nullptr;
         if (node->kind == Node::Kind::kSum) return nullptr;
-        if (node->is("select") && !is_float(node->type)) return nullptr;
+        if (node->is(Op::kSelect) && !is_float(node->type)) return nullptr;
         const auto known = std::ranges::find(fold.shared, node, &Shared::value);
         if (known != fold.shared.end()) return node;
         if (auto shared = shifted(node, fold.inner, stride)) {
           fold.shared.push_back(*shared);
           return node;
         }
-        if (!node->is("select") || node->args[2]->kind != Node::Kind::kFloat) return nullptr;
+        if (!node->is(Op::kSelect) || node->args[2]->kind != Node::Kind::kFloat) return nullptr;
         return guarded_parts(fold, node, stride);
       });
     }

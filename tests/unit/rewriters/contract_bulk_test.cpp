@@ -93,8 +93,7 @@ TEST(ContractBulk, FourBlocksOfACluster) {
 /// Tiles that share a sum, of which the last has k beyond the operands; the second kernel finishes.
 TEST(ContractBulk, TilesThatShareTheirSums) {
   const auto bias = [](Product& p, nest::Ref sum) {
-    return p.nodes.op("+", ScalarType::kF32,
-                      {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+    return p.f32(Op::kAdd, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
   };
   for (const char* share : {"all-2", "all-4"}) {
     for (const std::int64_t batch : {1, 2}) {
@@ -117,8 +116,7 @@ TEST(ContractBulk, OutputsThatTheirValuesRead) {
                     const nest::Ref at =
                         p.nodes.add(p.nodes.scale(p.nodes.index(p.i), 136), p.nodes.index(p.j));
                     const nest::Ref before = p.nodes.load("C", ScalarType::kF16, at);
-                    return p.nodes.op("+", ScalarType::kF32,
-                                      {sum, p.nodes.cast(before, ScalarType::kF32)});
+                    return p.f32(Op::kAdd, {sum, p.nodes.cast(before, ScalarType::kF32)});
                   });
   const auto offer = kContract->match(product.goal());
   ASSERT_TRUE(offer.has_value()) << offer.error().message;
@@ -135,12 +133,10 @@ TEST(ContractBulk, OutputsAreAddedByCopies) {
     Product product(shape, {}, [&](Product& p, nest::Ref sum) {
       nest::Ref own = own_element(p, shape);
       if (shape.out != ScalarType::kF32) own = p.nodes.cast(own, ScalarType::kF32);
-      if (is == Value::kScaled)
-        own = p.nodes.op("*", ScalarType::kF32, {own, p.nodes.number(0.5, ScalarType::kF32)});
-      const nest::Ref more = p.nodes.op(
-          "+", ScalarType::kF32, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
-      return is == Value::kOwnFirst ? p.nodes.op("+", ScalarType::kF32, {own, more})
-                                    : p.nodes.op("+", ScalarType::kF32, {more, own});
+      if (is == Value::kScaled) own = p.f32(Op::kMul, {own, p.nodes.number(0.5, ScalarType::kF32)});
+      const nest::Ref more =
+          p.f32(Op::kAdd, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+      return is == Value::kOwnFirst ? p.f32(Op::kAdd, {own, more}) : p.f32(Op::kAdd, {more, own});
     });
     is_read_first(product);
     return product.check(*kContract, bulk(bm, bn), shape.out == ScalarType::kF32 ? 1e-5 : 2e-3)
@@ -201,7 +197,7 @@ TEST(ContractBulk, BuffersOfAnyName) {
         {.m = 64, .n = 64, .k = 64, .type = ScalarType::kF16}, {}, [&](Product& p, nest::Ref sum) {
           p.buffer(name, ScalarType::kF16, 64, Role::kIn);
           const nest::Ref of_row = p.nodes.load(name, ScalarType::kF16, p.nodes.index(p.i));
-          return p.nodes.op("+", ScalarType::kF32, {sum, p.nodes.cast(of_row, ScalarType::kF32)});
+          return p.f32(Op::kAdd, {sum, p.nodes.cast(of_row, ScalarType::kF32)});
         });
     product.check(*kContract, bulk("64", "64"), 1e-5);
   }
@@ -220,9 +216,9 @@ TEST(ContractBulk, TileAfterTile) {
 
 TEST(ContractBulk, EpiloguesAndNarrowOutputs) {
   const auto bias_and_relu = [](Product& p, nest::Ref sum) {
-    const nest::Ref value = p.nodes.op(
-        "+", ScalarType::kF32, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
-    return p.nodes.op("max", ScalarType::kF32, {value, p.nodes.number(0, ScalarType::kF32)});
+    const nest::Ref value =
+        p.f32(Op::kAdd, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+    return p.f32(Op::kMax, {value, p.nodes.number(0, ScalarType::kF32)});
   };
   for (const std::int64_t n : {96, 104, 120}) {
     for (const ScalarType out : {ScalarType::kF16, ScalarType::kF32}) {
@@ -254,7 +250,7 @@ TEST(ContractBulk, EpiloguesReadNeighboursTogether) {
       for (const nest::Ref addend :
            {more, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j)),
             p.nodes.load("of_row", ScalarType::kF32, p.nodes.index(p.i))})
-        sum = p.nodes.op("+", ScalarType::kF32, {sum, addend});
+        sum = p.f32(Op::kAdd, {sum, addend});
       return sum;
     };
     return Product({.m = kM,
@@ -305,10 +301,9 @@ TEST(ContractBulk, RandomPrograms) {
       if (below(3) == 0) *extent -= below(5);
     const bool own = shape.out == ScalarType::kF32 && !shape.sum_in_f64 && below(2) == 0;
     Product product(shape, {}, [&](Product& p, nest::Ref sum) {
-      if (own) sum = p.nodes.op("+", ScalarType::kF32, {own_element(p, shape), sum});
+      if (own) sum = p.f32(Op::kAdd, {own_element(p, shape), sum});
       if (own || below(2) == 0) return sum;
-      return p.nodes.op("+", ScalarType::kF32,
-                        {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+      return p.f32(Op::kAdd, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
     });
     if (own) is_read_first(product);
     product.context.target.sm_count = 1 + below(8);

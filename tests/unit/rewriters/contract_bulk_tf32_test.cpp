@@ -58,8 +58,7 @@ TEST(ContractBulkTf32, AtManyPoints) {
 /// Tiles that share a sum; the second kernel reads what the first has left, and adds the bias.
 TEST(ContractBulkTf32, TilesThatShareTheirSums) {
   const auto bias = [](Product& p, nest::Ref sum) {
-    return p.nodes.op("+", ScalarType::kF32,
-                      {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+    return p.f32(Op::kAdd, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
   };
   for (const auto& [pipe, math, tolerance] : kTf32Levels) {
     for (const char* share : {"none", "all-4"}) {
@@ -161,7 +160,7 @@ TEST(ContractBulkTf32, OutputsThatCopiesWrite) {
       added, {},
       [&](Product& p, Ref sum) {
         const Ref at = p.nodes.add(p.nodes.scale(p.nodes.index(p.i), 64), p.nodes.index(p.j));
-        return p.nodes.op("+", ScalarType::kF32, {sum, p.nodes.load("C", ScalarType::kF32, at)});
+        return p.f32(Op::kAdd, {sum, p.nodes.load("C", ScalarType::kF32, at)});
       },
       MathLevel::kTf32x3);
   for (ConcreteBuffer& one : sums.concrete.buffers)

@@ -107,8 +107,7 @@ TEST(ContractFp8, ScalesAndNarrowOutputs) {
   const auto scaled = [](Product& p, nest::Ref sum) {
     for (const char* scale : {"scale_a", "scale_b"}) {
       p.buffer(scale, ScalarType::kF32, 1, Role::kIn);
-      sum = p.nodes.op("*", ScalarType::kF32,
-                       {sum, p.nodes.load(scale, ScalarType::kF32, p.nodes.integer(0))});
+      sum = p.f32(Op::kMul, {sum, p.nodes.load(scale, ScalarType::kF32, p.nodes.integer(0))});
     }
     return sum;
   };

@@ -111,7 +111,7 @@ TEST(ContractPacking, OfAllKindsOfProducts) {
                       p.nodes.integer(1));
       const Ref b = p.nodes.load("B", ScalarType::kF32, element);
       const Ref a = term->args[term->args[0]->uses(p.i) ? 0 : 1];
-      return p.nodes.op("*", ScalarType::kF32, {a, b});
+      return p.f32(Op::kMul, {a, b});
     };
     Product({.m = 64, .n = 68, .k = 36, .batch = 3, .a_transposed = true}, of_one_matrix, {},
             level.math)
@@ -126,10 +126,10 @@ TEST(ContractPacking, OfAllKindsOfProducts) {
     }
 
     const auto scaled = [](Product& p, Ref term) {
-      return p.nodes.op(
-          "*", ScalarType::kF32,
-          {term, p.nodes.op("exp", ScalarType::kF32,
-                            {p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.k))})});
+      return p.f32(
+          Op::kMul,
+          {term, p.nodes.call("exp", ScalarType::kF32,
+                              {p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.k))})});
     };
     Product({.m = 72, .n = 68, .k = 64}, scaled, {}, level.math)
         .check(*kContract, packed_at(level), level.tolerance);

@@ -12,6 +12,7 @@
 
 namespace hone::schedules {
 
+using nest::Op;
 using nest::Ref;
 using nest::SymbolId;
 
@@ -52,9 +53,9 @@ class Product : public NestCase {
     const ScalarType sum = f64 ? ScalarType::kF64 : ScalarType::kF32;
     const Ref a = nodes.cast(nodes.load("A", s.type, at(i, s.m, k, s.k, s.a_transposed)), sum);
     const Ref b = nodes.cast(nodes.load("B", b_type, at(k, s.k, j, s.n, s.b_transposed)), sum);
-    Ref term = nodes.op("*", sum, {a, b});
+    Ref term = nodes.op(Op::kMul, sum, {a, b});
     if (body) term = body(*this, term);
-    Ref value = nodes.reduce("+", {k}, term);
+    Ref value = nodes.reduce(Op::kAdd, {k}, term);
     if (result) value = result(*this, value);
     nest.buffer = "C";
     nest.type = s.out;
@@ -64,6 +65,8 @@ class Product : public NestCase {
     nest.value = nodes.cast(value, s.out);
     nest.covers = true;
   }
+
+  Ref f32(Op op, std::vector<Ref> args) { return nodes.op(op, ScalarType::kF32, std::move(args)); }
 };
 
 inline const std::unique_ptr<Generator> kContract = make_contract();

@@ -11,9 +11,8 @@ const Choice kSmall = {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"},     {"bk", "
                        {"tm", "4"},     {"tn", "4"},  {"share", "none"}};
 
 Ref bias_and_relu(Product& p, Ref sum) {
-  Ref value = p.nodes.op("+", ScalarType::kF32,
-                         {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
-  return p.nodes.op("max", ScalarType::kF32, {value, p.nodes.number(0, ScalarType::kF32)});
+  Ref value = p.f32(Op::kAdd, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+  return p.f32(Op::kMax, {value, p.nodes.number(0, ScalarType::kF32)});
 }
 
 Ref below_diagonal(Product& p, Ref term) {
@@ -143,16 +142,15 @@ TEST(Contract, OperandsWithWorkOfTheirOwn) {
   const auto body = [](Product& p, Ref term) {
     const ScalarType f32 = ScalarType::kF32;
     Ref a = term->args[0], b = term->args[1];
-    if (a->op != "A") std::swap(a, b);
+    if (a->name != "A") std::swap(a, b);
     return p.nodes.op(
-        "*", f32, {p.nodes.op("exp", f32, {a}), p.nodes.op("+", f32, {b, p.nodes.number(1, f32)})});
+        Op::kMul, f32,
+        {p.nodes.call("exp", f32, {a}), p.nodes.op(Op::kAdd, f32, {b, p.nodes.number(1, f32)})});
   };
   const auto residual = [](Product& p, Ref sum) {
     const Ref place = p.nodes.add(p.nodes.scale(p.nodes.index(p.i), 3), p.nodes.index(p.j));
-    return p.nodes.op(
-        "+", ScalarType::kF32,
-        {p.nodes.op("*", ScalarType::kF32, {sum, p.nodes.number(0.5, ScalarType::kF32)}),
-         p.nodes.load("A", ScalarType::kF32, place)});
+    return p.f32(Op::kAdd, {p.f32(Op::kMul, {sum, p.nodes.number(0.5, ScalarType::kF32)}),
+                            p.nodes.load("A", ScalarType::kF32, place)});
   };
   Choice choice = kSmall;
   choice["bk"] = "32";
@@ -192,7 +190,8 @@ TEST(Contract, SeveralIndicesOfEachKind) {
     p.nest.buffer = "out";
     p.nest.dims = {x[1], x[3], x[0], x[2]};
     p.nest.element = at({1, 3, 0, 2});
-    p.nest.value = nodes.reduce("+", {x[4], x[5]}, nodes.op("*", ScalarType::kF32, {a, b}));
+    p.nest.value =
+        nodes.reduce(Op::kAdd, {x[4], x[5]}, nodes.op(Op::kMul, ScalarType::kF32, {a, b}));
     p.check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"share", "none"}}, 1e-5);
   }
 }
@@ -237,8 +236,8 @@ TEST(Contract, Convolution) {
     p.nest.dims = {b, o, y, x};
     p.nest.element = at({{index(b), 1}, {index(o), to}, {index(y), height}, {index(x), width}});
     p.nest.value =
-        nodes.reduce("+", {c, r, s},
-                     nodes.select(inside, nodes.op("*", ScalarType::kF32, {image, weight}),
+        nodes.reduce(Op::kAdd, {c, r, s},
+                     nodes.select(inside, nodes.op(Op::kMul, ScalarType::kF32, {image, weight}),
                                   nodes.number(0, ScalarType::kF32)));
     for (const char* bk : {"16", "32"}) {
       p.check(*kContract,
@@ -319,8 +318,8 @@ TEST(Contract, BuffersNamedAsAKernelsOwnThings) {
     p.nest.buffer = "made";
     p.nest.dims = {i, j};
     p.nest.element = at(i, j);
-    p.nest.value = nodes.reduce("+", {l},
-                                nodes.op("*", ScalarType::kF32,
+    p.nest.value = nodes.reduce(Op::kAdd, {l},
+                                nodes.op(Op::kMul, ScalarType::kF32,
                                          {nodes.load(x, ScalarType::kF32, at(i, l)),
                                           nodes.load(y, ScalarType::kF32, at(l, j))}));
     for (const char* pipe : {"fma", "tf32x3", "wgmma-bulk-tf32x3"})
@@ -338,11 +337,11 @@ TEST(Contract, Refusals) {
   EXPECT_NE(reason(vector).find("vector"), std::string::npos) << reason(vector);
   Product sum_of_one({.m = 64, .n = 64, .k = 64});
   sum_of_one.nest.value = sum_of_one.nodes.reduce(
-      "+", {sum_of_one.k},
+      Op::kAdd, {sum_of_one.k},
       sum_of_one.nodes.load("A", ScalarType::kF32, sum_of_one.nodes.index(sum_of_one.k)));
   EXPECT_NE(reason(sum_of_one).find("not of products"), std::string::npos) << reason(sum_of_one);
   Product largest({.m = 64, .n = 64, .k = 64});
-  largest.nest.combine = "+";
+  largest.nest.combine = Op::kAdd;
   EXPECT_NE(reason(largest).find("combines"), std::string::npos) << reason(largest);
 }
 

@@ -71,7 +71,7 @@ class Convolution : public NestCase {
     const nest::Ref weight =
         nodes.load(w.weights, ScalarType::kF32,
                    flat({{at(o), 1}, {at(c), w.channels}, {at(r), w.rows}, {at(s), w.columns}}));
-    nest::Ref term = nodes.op("*", sum, {nodes.cast(in, sum), nodes.cast(weight, sum)});
+    nest::Ref term = nodes.op(nest::Op::kMul, sum, {nodes.cast(in, sum), nodes.cast(weight, sum)});
     const auto only_rows_there = [&](bool now) {
       if (w.rows_there > 0 && now)
         term =
@@ -86,9 +86,10 @@ class Convolution : public NestCase {
       term = nodes.select(inside, term, nodes.number(0, sum));
     }
     only_rows_there(!w.tight_first);
-    nest::Ref value = nodes.cast(nodes.reduce("+", {c, r, s}, term), ScalarType::kF32);
+    nest::Ref value = nodes.cast(nodes.reduce(nest::Op::kAdd, {c, r, s}, term), ScalarType::kF32);
     if (w.bias)
-      value = nodes.op("+", ScalarType::kF32, {value, nodes.load("bias", ScalarType::kF32, at(o))});
+      value = nodes.op(nest::Op::kAdd, ScalarType::kF32,
+                       {value, nodes.load("bias", ScalarType::kF32, at(o))});
     nest.buffer = "C";
     nest.type = ScalarType::kF32;
     nest.dims = {n, o, y, x};

@@ -74,7 +74,7 @@ class NestCase {
         return sum;
       }
       case Kind::kLoad:
-        return contents.at(value->op).at(static_cast<std::size_t>(arg(0)));
+        return contents.at(value->name).at(static_cast<std::size_t>(arg(0)));
       case Kind::kReduce: {
         // Once for all indices that it does not depend on.
         std::size_t count = 1, place = 0;
@@ -92,28 +92,16 @@ class NestCase {
       default:
         break;
     }
-    const std::string& op = value->op;
-    if (op == "select") return arg(0) != 0 ? arg(1) : arg(2);
-    if (op == "&&") return arg(0) != 0 && arg(1) != 0;
-    if (op == ">=0") return arg(0) >= 0;
-    if (op == "==0") return arg(0) == 0;
-    if (op == "cast") return round_to(value->type, arg(0));
-    if (op == "neg") return -arg(0);
-    if (op == "exp") return std::exp(arg(0));
-    if (op == "exp2") return std::exp2(arg(0));
-    if (op == "!") return arg(0) == 0;
-    const double x = arg(0), y = arg(1);
-    if (op == "/" && value->is_integer()) return std::trunc(x / y);
-    if (op == "%") return std::fmod(x, y);
-    if (op == "+") return x + y;
-    if (op == "-") return x - y;
-    if (op == "*") return x * y;
-    if (op == "/") return x / y;
-    if (op == "max") return std::max(x, y);
-    if (op == "min") return std::min(x, y);
-    if (op == "<") return x < y;
-    ADD_FAILURE() << "no such operation here: " << op;
-    return 0;
+    using nest::Op;
+    if (value->is(Op::kSelect)) return arg(0) != 0 ? arg(1) : arg(2);
+    if (value->is(Op::kAnd)) return arg(0) != 0 && arg(1) != 0;
+    if (value->is(Op::kCast)) return round_to(value->type, arg(0));
+    if (value->is(Op::kDiv) && value->is_integer()) return std::trunc(arg(0) / arg(1));
+    std::vector<double> operands;
+    for (const nest::Ref one : value->args) operands.push_back(evaluate(one));
+    const auto result = nest::evaluate(value->op, value->name, operands);
+    if (!result) ADD_FAILURE() << "no such operation here: " << value->what();
+    return result.value_or(0);
   }
 
   const std::vector<double>& expected() {
@@ -309,11 +297,9 @@ class NestCase {
     }
   }
   double reduction(nest::Ref value) {
-    double result = value->op == "max" ? -HUGE_VAL : 0;
-    for_all(value->symbols, [&] {
-      const double one = evaluate(value->args[0]);
-      result = value->op == "max" ? std::max(result, one) : result + one;
-    });
+    const nest::OpInfo& fold = info(value->op);
+    double result = fold.identity;
+    for_all(value->symbols, [&] { result = fold.evaluate(result, evaluate(value->args[0]), 0); });
     return result;
   }
 

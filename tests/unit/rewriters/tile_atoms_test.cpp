@@ -385,11 +385,11 @@ TEST_F(TileSums, MapsKnowTheirRowsAndColumns) {
 TEST_F(TileSums, RowsOfEveryLane) {
   const int top = rows("top"), share = rows("share"), total = rows("total");
   Body& math = test.math();
-  math.push_back({ReduceRows{.rows = top, .sums = 0, .op = "max"}});
-  math.push_back({ReduceRows{.rows = share, .sums = 0, .op = "+", .in_lanes = true}});
+  math.push_back({ReduceRows{.rows = top, .sums = 0, .op = Op::kMax}});
+  math.push_back({ReduceRows{.rows = share, .sums = 0, .op = Op::kAdd, .in_lanes = true}});
   math.push_back({MapRows{total, test.f32("*", {test.p.rows[0].value, test.real(2)})}});
   math.push_back({MapSums{.sums = 0, .sum = leaf(), .value = leaf()}});
-  math.push_back({FoldRows{share, "+"}});
+  math.push_back({FoldRows{share, Op::kAdd}});
   math.push_back({MapSums{.sums = 0, .sum = leaf(), .value = test.p.rows[1].value}});
   const std::string settled = "g_settle(sums);";
   // What was written first is found last: the sums, then what lanes have before the fold.

@@ -44,8 +44,8 @@ class Probed : public schedules::NestCase {
   Body& math() { return p.roles[1].body; }
   Ref number(std::int64_t value) { return nodes.integer(value); }
   Ref real(double value) { return nodes.number(value, ScalarType::kF32); }
-  Ref f32(const char* op, std::vector<Ref> args) {
-    return nodes.op(op, ScalarType::kF32, std::move(args));
+  Ref f32(const char* name, std::vector<Ref> args) {
+    return nodes.call(name, ScalarType::kF32, std::move(args));
   }
   std::vector<Ref> numbers(const std::vector<std::int64_t>& values) {
     std::vector<Ref> all;

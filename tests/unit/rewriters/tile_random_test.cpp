@@ -57,7 +57,8 @@ class RandomProgram : public schedules::NestCase {
         : runs_ ? "runs "
                 : "",
         turns_ ? "turns " : "", staged_ ? "staged " : "", guarded_ ? "guarded " : "",
-        turned_ ? "turned " : "", reduction_, tf32_ ? thrice_ ? " tf32x3" : " tf32" : "");
+        turned_ ? "turned " : "", reduction_ ? info(*reduction_).name : "",
+        tf32_ ? thrice_ ? " tf32x3" : " tf32" : "");
   }
 
  private:
@@ -70,10 +71,10 @@ class RandomProgram : public schedules::NestCase {
   Ref number(std::int64_t value) { return nodes.integer(value); }
   Ref real(double value) { return nodes.number(value, ScalarType::kF32); }
   Ref at(SymbolId symbol) { return nodes.index(symbol); }
-  Ref f32(const char* op, std::vector<Ref> args) {
-    return nodes.op(op, ScalarType::kF32, std::move(args));
+  Ref f32(const char* name, std::vector<Ref> args) {
+    return nodes.call(name, ScalarType::kF32, std::move(args));
   }
-  Ref least(Ref x, Ref y) { return nodes.op("min", ScalarType::kI64, {x, y}); }
+  Ref least(Ref x, Ref y) { return nodes.op(Op::kMin, ScalarType::kI64, {x, y}); }
   Ref rank() { return nodes.remainder(at(p.block), number(cluster_)); }
   Ref of_group() { return groups_ == 1 ? number(0) : nodes.scale(at(p.group), 64); }
 
@@ -135,8 +136,9 @@ class RandomProgram : public schedules::NestCase {
     c_ = {"C", e_, n_, tile_e_, columns_, c_.along_k, cluster_ > 1 && coin(), type_};
     for (Matrix* matrix : {&b_, &c_}) matrix->shared = matrix->shared && parts(*matrix) > 0;
     // Of a whole row of the output, or of the scores.
-    reduction_ = chain_ || n_ <= columns_ ? one_of({"", "", "+", "max"}) : "";
-    if (runs_) reduction_ = "";
+    reduction_ = chain_ || n_ <= columns_ ? one_of<std::optional<Op>>({{}, {}, Op::kAdd, Op::kMax})
+                                          : std::nullopt;
+    if (runs_) reduction_.reset();
     guarded_ = below(4) == 0, turned_ = below(4) == 0;
   }
 
@@ -443,7 +445,7 @@ class RandomProgram : public schedules::NestCase {
           loop("k_first", k_, tile_k_, [&](Ref k, Body& to) { round(k, number(0), to); }));
       drain(body);
       map_sums(0, here, here.n_first, n_, tiles_n_ * columns_, body);
-      if (!reduction_.empty()) {
+      if (reduction_) {
         reduce(0, false, body);
         fold(0, body);
       }
@@ -452,7 +454,7 @@ class RandomProgram : public schedules::NestCase {
   }
 
   void math_chain(const Place& here, Body& body) {
-    if (!reduction_.empty()) body.push_back({MapRows{0, real(reduction_ == "+" ? 0 : -1e30)}});
+    if (reduction_) body.push_back({MapRows{0, real(reduction_ == Op::kAdd ? 0 : -1e30)}});
     const bool zeroed = coin();
     if (zeroed) body.push_back({MapSums{.sums = 1, .value = real(0)}});
     body.push_back({Wait{0}});
@@ -463,7 +465,7 @@ class RandomProgram : public schedules::NestCase {
           round);
       round.insert(round.end(), {{Await{0}}, {Release{1}}});
       map_sums(0, here, j, n_, ceil_divide(n_, columns_) * columns_, round);
-      if (!reduction_.empty()) reduce(0, true, round);
+      if (reduction_) reduce(0, true, round);
       round.push_back({RoundSums{0, 0}});
       round.push_back({Wait{2}});
       multiply({.sums = 1,
@@ -474,7 +476,7 @@ class RandomProgram : public schedules::NestCase {
       round.insert(round.end(), {{Await{0}}, {Release{2}}});
     }));
     body.push_back({Release{0}});
-    if (!reduction_.empty()) fold(1, body);
+    if (reduction_) fold(1, body);
     store(1, here, body);
   }
 
@@ -515,14 +517,13 @@ class RandomProgram : public schedules::NestCase {
       last_ = [this, bias](Ref x, Ref, Ref column) { return f32("+", {x, bias(column)}); };
     // Rows from a multiple of 64 on stay as they are.
     if (map_ && below(3) == 0) kept_from_ = 64 * (1 + below(3));
-    if (!reduction_.empty())
-      p.rows = {{"folded", nodes.load("%folded", ScalarType::kF32, number(0))}};
+    if (reduction_) p.rows = {{"folded", nodes.load("%folded", ScalarType::kF32, number(0))}};
   }
 
   /// Scores beyond the last column are left out of what follows; a largest one is -64 at least.
   Ref masked(Ref value, Ref column, std::int64_t columns, bool may_lie_beyond) {
-    const double outside = reduction_ == "max" ? -64 : 0;
-    if (reduction_ == "max") value = f32("max", {value, real(-64)});
+    const double outside = reduction_ == Op::kMax ? -64 : 0;
+    if (reduction_ == Op::kMax) value = f32("max", {value, real(-64)});
     if (!may_lie_beyond) return value;
     return nodes.select(nodes.less(column, number(columns)), value, real(outside));
   }
@@ -541,20 +542,20 @@ class RandomProgram : public schedules::NestCase {
     if (kept_from_ > 0)
       map.unless = nodes.non_negative(nodes.subtract(map.row, number(kept_from_)));
     body.push_back({map});
-    if (!chain_ && reduction_.empty()) return;
+    if (!chain_ && !reduction_) return;
     map.value = masked(sum_, at(n), columns, columns % columns_ != 0);
     map.unless = nullptr;
     body.push_back({map});
   }
   void reduce(int sums, bool onto, Body& body) {
-    const bool adds = reduction_ == "+";
+    const bool adds = reduction_ == Op::kAdd;
     in_lanes_ = adds ? onto || coin() : coin();
     body.push_back({ReduceRows{
-        .rows = 0, .sums = sums, .op = reduction_, .onto = onto, .in_lanes = in_lanes_}});
+        .rows = 0, .sums = sums, .op = *reduction_, .onto = onto, .in_lanes = in_lanes_}});
   }
   /// What the rows have one of is taken from the sums.
   void fold(int sums, Body& body) {
-    if (in_lanes_) body.push_back({FoldRows{0, reduction_}});
+    if (in_lanes_) body.push_back({FoldRows{0, *reduction_}});
     body.push_back(
         {MapSums{.sums = sums, .sum = sum_, .value = f32("-", {sum_, p.rows[0].value})}});
   }
@@ -619,13 +620,13 @@ class RandomProgram : public schedules::NestCase {
   Ref scores(Ref batch, Ref row, Ref column) {
     const SymbolId k = nodes.new_symbol("k", k_);
     const Ref plain = nodes.reduce(
-        "+", {k}, f32("*", {load(a_, batch, row, at(k)), load(b_, batch, column, at(k))}));
+        Op::kAdd, {k}, f32("*", {load(a_, batch, row, at(k)), load(b_, batch, column, at(k))}));
     if (!map_) return plain;
     Ref mapped = map_(plain, row, column);
     if (kept_from_ > 0)
       mapped =
           nodes.select(nodes.non_negative(nodes.subtract(row, number(kept_from_))), plain, mapped);
-    return chain_ || !reduction_.empty() ? masked(mapped, column, n_, false) : mapped;
+    return chain_ || reduction_ ? masked(mapped, column, n_, false) : mapped;
   }
 
   void make_nest() {
@@ -635,12 +636,12 @@ class RandomProgram : public schedules::NestCase {
     if (chain_) {
       const Ref weight =
           nodes.cast(nodes.cast(scores(at(b), at(m), at(j)), type_), ScalarType::kF32);
-      value = nodes.reduce("+", {j}, f32("*", {weight, load(c_, at(b), at(n), at(j))}));
+      value = nodes.reduce(Op::kAdd, {j}, f32("*", {weight, load(c_, at(b), at(n), at(j))}));
     } else {
       value = scores(at(b), at(m), at(n));
     }
-    if (!reduction_.empty())
-      value = f32("-", {value, nodes.reduce(reduction_, {j}, scores(at(b), at(m), at(j)))});
+    if (reduction_)
+      value = f32("-", {value, nodes.reduce(*reduction_, {j}, scores(at(b), at(m), at(j)))});
     nest.buffer = "Y";
     nest.type = out_;
     nest.dims = {b, m, n};
@@ -661,7 +662,7 @@ class RandomProgram : public schedules::NestCase {
   int groups_ = 1, rows_ = 64, tile_k_ = 64, columns_ = 64, tile_e_ = 64, cluster_ = 1, stages_ = 1;
   bool advances_ = false, runs_ = false, turns_ = false, staged_ = false, guarded_ = false,
        turned_ = false, in_lanes_ = false;
-  std::string reduction_;  ///< of rows: "", "+", "max"
+  std::optional<Op> reduction_;  ///< of rows
   std::int64_t tiles_m_ = 1, tiles_n_ = 1, tiles_ = 1, out_columns_ = 1, out_tile_ = 64;
   int spare_ = -1, staged_view_ = -1;
   Map map_, last_;

@@ -27,7 +27,7 @@ class TileRefusals : public ::testing::Test {
       math() = {{Wait{0}},
                 {Multiply{.b = 1, .a_row = group, .fresh = nodes.boolean(true)}},
                 {Await{0}},
-                {ReduceRows{.rows = 0, .sums = 0, .op = "max"}},
+                {ReduceRows{.rows = 0, .sums = 0, .op = Op::kMax}},
                 {MapRows{0, top}},
                 {MapSums{.sums = 0, .sum = sum, .value = f32("-", {sum, top})}},
                 {RoundSums{0, 0}},
@@ -174,7 +174,7 @@ TEST_F(TileRefusals, SumsAndRowsThatAreNotThere) {
   EXPECT_EQ(with([](Good& g) { g.the<ReduceRows>().rows = 1; }), rows);
   EXPECT_EQ(with([](Good& g) { g.the<MapRows>().rows = 1; }), rows);
   EXPECT_EQ(with([](Good& g) { g.the<MapRows>().value = nullptr; }), rows);
-  EXPECT_EQ(with([](Good& g) { g.math().push_back({FoldRows{-1, "+"}}); }), rows);
+  EXPECT_EQ(with([](Good& g) { g.math().push_back({FoldRows{-1, Op::kAdd}}); }), rows);
   EXPECT_EQ(with([](Good& g) { g.the<RoundSums>().sums = 2; }), sums);
   EXPECT_EQ(with([](Good& g) { g.the<RoundSums>().fragments = 1; }),
             "fragments that are not there");

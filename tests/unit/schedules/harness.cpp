@@ -60,13 +60,13 @@ Ref Problem::load(const std::string& buffer, const std::vector<Ref>& indices) {
   return is_float(type) ? loaded : nodes.add(loaded, nodes.integer(0));  // integers stand in sums
 }
 
-Ref Problem::f(std::string_view op, std::vector<Ref> args) {
+Ref Problem::f(std::string_view name, std::vector<Ref> args) {
   const ScalarType type = args.front()->type;
-  return nodes.op(op, type, std::move(args));
+  return nodes.call(name, type, std::move(args));
 }
 
 void Problem::store(const std::string& buffer, std::vector<SymbolId> dims,
-                    const std::vector<Ref>& indices, Ref value, const std::string& combine) {
+                    const std::vector<Ref>& indices, Ref value, std::optional<Op> combine) {
   nest::Nest nest;
   nest.buffer = buffer;
   for (const ConcreteBuffer& one : concrete_.buffers) {
@@ -161,10 +161,10 @@ class Cpu {
       case Node::Kind::kIndex:
         return static_cast<double>(env.at(node->symbol));
       case Node::Kind::kLoad: {
-        const auto& data = contents_.at(node->op);
+        const auto& data = contents_.at(node->name);
         const auto at = static_cast<std::int64_t>(value(node->args[0]));
         if (at < 0 || at >= static_cast<std::int64_t>(data.size())) {
-          ADD_FAILURE() << node->op << "[" << at << "]";
+          ADD_FAILURE() << node->name << "[" << at << "]";
           return 0;
         }
         return data[static_cast<std::size_t>(at)];
@@ -193,17 +193,11 @@ class Cpu {
       }
       const double one = value(node->args[0]);
       if (point == 0) {
-        result = node->op.starts_with("arg") ? 0 : one;
+        result = info(node->op).evaluate == nullptr ? 0 : one;
         best = one;
-      } else if (node->op == "+") {
-        result += one;
-      } else if (node->op == "*") {
-        result *= one;
-      } else if (node->op == "max") {
-        result = std::max(result, one);
-      } else if (node->op == "min") {
-        result = std::min(result, one);
-      } else if (node->op == "argmax" ? one > best : one < best) {
+      } else if (info(node->op).evaluate != nullptr) {
+        result = info(node->op).evaluate(result, one, 0);
+      } else if (node->op == Op::kArgMax ? one > best : one < best) {
         best = one;
         result = static_cast<double>(point);
       }
@@ -212,38 +206,17 @@ class Cpu {
   }
 
   double operation(Ref node) {
-    const auto a = [&] { return value(node->args[0]); };
-    const auto b = [&] { return value(node->args[1]); };
-    const std::string& op = node->op;
-    if (op == "select") return a() != 0 ? b() : value(node->args[2]);
-    if (op == "&&") return a() != 0 && b() != 0;
-    if (op == "||") return a() != 0 || b() != 0;
-    if (op == "!") return a() == 0;
-    if (op == ">=0") return a() >= 0;
-    if (op == "==0") return a() == 0;
-    if (op == "+") return a() + b();
-    if (op == "-") return a() - b();
-    if (op == "*") return a() * b();
-    if (op == "/" && node->is_integer()) return std::trunc(a() / b());
-    if (op == "/") return a() / b();
-    if (op == "%") return std::fmod(a(), b());
-    if (op == "&") {
-      return static_cast<double>(static_cast<std::int64_t>(a()) & static_cast<std::int64_t>(b()));
-    }
-    if (op == "<") return a() < b();
-    if (op == "<=") return a() <= b();
-    if (op == "min") return std::min(a(), b());
-    if (op == "max") return std::max(a(), b());
-    if (op == "neg") return -a();
-    if (op == "cast") return node->is_integer() ? std::trunc(a()) : a();
-    if (op == "exp") return std::exp(a());
-    if (op == "log") return std::log(a());
-    if (op == "sqrt") return std::sqrt(a());
-    if (op == "rsqrt") return 1 / std::sqrt(a());
-    if (op == "tanh") return std::tanh(a());
-    if (op == "fabs") return std::fabs(a());
-    ADD_FAILURE() << "no " << op;
-    return 0;
+    const auto of = [&](std::size_t i) { return value(node->args[i]); };
+    if (node->is(Op::kSelect)) return of(of(0) != 0 ? 1 : 2);
+    if (node->is(Op::kAnd)) return of(0) != 0 && of(1) != 0;
+    if (node->is(Op::kOr)) return of(0) != 0 || of(1) != 0;
+    if (node->is(Op::kDiv) && node->is_integer()) return std::trunc(of(0) / of(1));
+    if (node->is(Op::kCast)) return node->is_integer() ? std::trunc(of(0)) : of(0);
+    std::vector<double> operands;
+    for (const Ref arg : node->args) operands.push_back(value(arg));
+    const auto result = nest::evaluate(node->op, node->name, operands);
+    if (!result) ADD_FAILURE() << "no " << node->what();
+    return result.value_or(0);
   }
 
   const Nodes& nodes_;
@@ -267,15 +240,7 @@ void execute(const Nodes& nodes, const nest::Nest& nest, const Contents& before,
     const auto at = static_cast<std::size_t>(cpu.value(nest.element));
     const double value = cpu.value(nest.value);
     double& slot = target.at(at);
-    if (nest.combine.empty()) slot = value;
-    if (nest.combine == "+") slot += value;
-    if (nest.combine == "max") slot = std::max(slot, value);
-    if (nest.combine == "min") slot = std::min(slot, value);
-    const auto bits = [&] { return static_cast<std::int64_t>(slot); };
-    const auto more = static_cast<std::int64_t>(value);
-    if (nest.combine == "&") slot = static_cast<double>(bits() & more);
-    if (nest.combine == "|") slot = static_cast<double>(bits() | more);
-    if (nest.combine == "^") slot = static_cast<double>(bits() ^ more);
+    slot = nest.combine ? info(*nest.combine).evaluate(slot, value, 0) : value;
   }
 }
 
@@ -427,7 +392,7 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
   const auto repeated = (*again)->run_all(*built.module, 200'000'000, false, 5);
   ASSERT_EQ(repeated.verdict, Verdict::kOk) << repeated.detail;
   const bool any_order = std::ranges::any_of(problem.nests(), [](const nest::Nest& nest) {
-    return !nest.combine.empty() && is_float(nest.type) && nest.element->has_load;
+    return nest.combine && is_float(nest.type) && nest.element->has_load;
   });
   for (std::size_t i = 0; !any_order && i < problem.concrete().buffers.size(); ++i) {
     EXPECT_EQ((*program)->read(static_cast<int>(i)), (*again)->read(static_cast<int>(i)));

@@ -14,6 +14,7 @@
 namespace hone::schedules {
 
 using nest::Nodes;
+using nest::Op;
 using nest::Ref;
 using nest::SymbolId;
 
@@ -36,10 +37,10 @@ class Problem {
   /// Row-major element of a buffer.
   Ref element(const std::string& buffer, const std::vector<Ref>& indices);
   Ref load(const std::string& buffer, const std::vector<Ref>& indices);
-  Ref f(std::string_view op, std::vector<Ref> args);  ///< of the first argument's type
+  Ref f(std::string_view name, std::vector<Ref> args);  ///< of the first argument's type
   Ref number(double value) { return nodes.number(value, ScalarType::kF32); }
   void store(const std::string& buffer, std::vector<SymbolId> dims, const std::vector<Ref>& indices,
-             Ref value, const std::string& combine = {});
+             Ref value, std::optional<Op> combine = {});
 
   [[nodiscard]] Goal goal();
   [[nodiscard]] ConcreteProgram& concrete() { return concrete_; }

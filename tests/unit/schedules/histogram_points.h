@@ -63,7 +63,8 @@ inline void count_keys(Problem& p, std::int64_t keys, std::int64_t bins,
   p.in("keys", {keys}, type, 0, most);
   p.inout("counts", {bins}, ScalarType::kI32);
   const SymbolId i = p.symbol("i", keys);
-  p.store("counts", {i}, {modulo(p, p.load("keys", {p.at(i)}), bins)}, p.nodes.integer(1), "+");
+  p.store("counts", {i}, {modulo(p, p.load("keys", {p.at(i)}), bins)}, p.nodes.integer(1),
+          Op::kAdd);
 }
 
 }  // namespace hone::schedules

@@ -37,14 +37,14 @@ TEST(Histogram, Weights) {
       p.in("weights", {3000}, type);
       p.inout("sums", {50}, type);
       const SymbolId i = p.symbol("i", 3000);
-      p.store("sums", {i}, {p.load("keys", {p.at(i)})}, p.load("weights", {p.at(i)}), "+");
+      p.store("sums", {i}, {p.load("keys", {p.at(i)})}, p.load("weights", {p.at(i)}), Op::kAdd);
     });
   }
 }
 
 TEST(Histogram, OtherOperators) {
   for (const ScalarType type : {ScalarType::kI32, ScalarType::kU32, ScalarType::kI64}) {
-    for (const char* op : {"+", "max", "min", "&", "|", "^"}) {
+    for (const Op op : {Op::kAdd, Op::kMax, Op::kMin, Op::kBitAnd, Op::kBitOr, Op::kBitXor}) {
       at({kPoints[0], kPoints[2], kPoints[3], kPoints[6]}, [&](Problem& p) {
         p.in("keys", {500}, ScalarType::kI32, 0, 19);
         p.in("x", {500}, type, 0, 1000);
@@ -58,7 +58,7 @@ TEST(Histogram, OtherOperators) {
 }
 
 TEST(Histogram, NegativeValuesAndTheirExtremes) {
-  for (const char* op : {"max", "min"}) {
+  for (const Op op : {Op::kMax, Op::kMin}) {
     at(kPoints, [&](Problem& p) {
       p.in("keys", {777}, ScalarType::kI32, 0, 9);
       p.in("x", {777}, ScalarType::kI64, -1000, 1000);
@@ -77,7 +77,7 @@ TEST(Histogram, UnderGuards) {
     p.inout("counts", {100}, ScalarType::kI32);
     const SymbolId i = p.symbol("i", 2500);
     const Ref key = p.load("keys", {p.at(i)});
-    p.store("counts", {i}, {key}, p.nodes.integer(1), "+");
+    p.store("counts", {i}, {key}, p.nodes.integer(1), Op::kAdd);
     p.nests().back().guard =
         p.nodes.both(p.nodes.non_negative(key), p.nodes.less(key, p.nodes.integer(100)));
   };
@@ -87,7 +87,7 @@ TEST(Histogram, UnderGuards) {
     p.in("x", {2500});
     p.inout("sums", {100});
     const SymbolId i = p.symbol("i", 2500);
-    p.store("sums", {i}, {p.load("keys", {p.at(i)})}, p.load("x", {p.at(i)}), "+");
+    p.store("sums", {i}, {p.load("keys", {p.at(i)})}, p.load("x", {p.at(i)}), Op::kAdd);
     p.nests().back().guard = p.nodes.negate(p.nodes.is_zero(p.load("mask", {p.at(i)})));
   };
   at(kPoints, ranges);
@@ -101,7 +101,7 @@ TEST(Histogram, ATailThatDoesNotTakePart) {
     p.in("keys", {3, 155}, ScalarType::kI32, 0, 1);
     p.inout("sums", {16, 3});
     const SymbolId r = p.symbol("r", 3), i = p.symbol("i", 155);
-    p.store("sums", {i, r}, {p.load("keys", {p.at(r), p.at(i)}), p.at(r)}, p.number(1), "+");
+    p.store("sums", {i, r}, {p.load("keys", {p.at(r), p.at(i)}), p.at(r)}, p.number(1), Op::kAdd);
     const Ref digit = modulo(p, p.at(i), 3);
     p.nests().back().guard =
         p.nodes.negate(p.nodes.is_zero(p.nodes.subtract(digit, p.nodes.integer(1))));
@@ -116,9 +116,9 @@ TEST(Histogram, TwoTablesAtOnce) {
     p.inout("counts", {31}, ScalarType::kI32);
     p.inout("all", {1}, ScalarType::kI32);
     const SymbolId i = p.symbol("i", 3003), k = p.symbol("i", 3003), l = p.symbol("i", 3003);
-    p.store("sums", {i}, {p.load("keys", {p.at(i)})}, p.load("x", {p.at(i)}), "+");
-    p.store("counts", {k}, {p.load("keys", {p.at(k)})}, p.nodes.integer(2), "+");
-    p.store("all", {l}, {modulo(p, p.load("keys", {p.at(l)}), 1)}, p.nodes.integer(1), "+");
+    p.store("sums", {i}, {p.load("keys", {p.at(i)})}, p.load("x", {p.at(i)}), Op::kAdd);
+    p.store("counts", {k}, {p.load("keys", {p.at(k)})}, p.nodes.integer(2), Op::kAdd);
+    p.store("all", {l}, {modulo(p, p.load("keys", {p.at(l)}), 1)}, p.nodes.integer(1), Op::kAdd);
   });
 }
 
@@ -129,8 +129,8 @@ TEST(Histogram, TwoKernelsForTwoSizes) {
     p.inout("counts", {31}, ScalarType::kI32);
     p.inout("more", {31}, ScalarType::kI32);
     const SymbolId i = p.symbol("i", 1000), k = p.symbol("k", 77);
-    p.store("counts", {i}, {p.load("keys", {p.at(i)})}, p.nodes.integer(1), "+");
-    p.store("more", {k}, {p.load("others", {p.at(k)})}, p.nodes.integer(1), "+");
+    p.store("counts", {i}, {p.load("keys", {p.at(i)})}, p.nodes.integer(1), Op::kAdd);
+    p.store("more", {k}, {p.load("others", {p.at(k)})}, p.nodes.integer(1), Op::kAdd);
   });
 }
 
@@ -145,9 +145,9 @@ TEST(Histogram, ValuesThatAreReductions) {
     const SymbolId i = p.symbol("i", 90), j = p.symbol("j", 70);
     const SymbolId k = p.symbol("i", 90), c = p.symbol("c", 3), l = p.symbol("l", 20);
     p.store("out", {i}, {p.load("group", {p.at(i)})},
-            p.nodes.reduce("+", {j}, p.load("x", {p.at(i), p.at(j)})), "+");
-    const Ref most = p.nodes.reduce("max", {l}, p.load("y", {p.at(k), p.at(c), p.at(l)}));
-    p.store("most", {k, c}, {p.load("group", {p.at(k)}), p.at(c)}, most, "max");
+            p.nodes.reduce(Op::kAdd, {j}, p.load("x", {p.at(i), p.at(j)})), Op::kAdd);
+    const Ref most = p.nodes.reduce(Op::kMax, {l}, p.load("y", {p.at(k), p.at(c), p.at(l)}));
+    p.store("most", {k, c}, {p.load("group", {p.at(k)}), p.at(c)}, most, Op::kMax);
   });
 }
 
@@ -160,8 +160,9 @@ TEST(Histogram, ValuesUnderAConditionOfTheirOwn) {
     const SymbolId i = p.symbol("i", 40), j = p.symbol("j", 30);
     const Ref takes = p.nodes.less(p.at(j), p.at(i));
     const Ref value = p.nodes.select(takes, p.load("y", {p.at(i), p.at(j)}),
-                                     p.nodes.identity("max", ScalarType::kI32));
-    p.store("most", {i}, {p.load("group", {p.at(i)})}, p.nodes.reduce("max", {j}, value), "max");
+                                     p.nodes.identity(Op::kMax, ScalarType::kI32));
+    p.store("most", {i}, {p.load("group", {p.at(i)})}, p.nodes.reduce(Op::kMax, {j}, value),
+            Op::kMax);
   });
 }
 
@@ -173,7 +174,7 @@ TEST(Histogram, OfPairs) {
     p.inout("counts", {12, 17}, ScalarType::kI32);
     const SymbolId i = p.symbol("i", 4000);
     p.store("counts", {i}, {p.load("a", {p.at(i)}), p.load("b", {p.at(i)})}, p.nodes.integer(1),
-            "+");
+            Op::kAdd);
   });
 }
 
@@ -186,7 +187,7 @@ TEST(Histogram, ElementsOutsideOfTheBufferAreSeen) {
         p.in("keys", {600}, ScalarType::kI32, below ? -40'000'000 : 40'000'000, 50'000'000);
         p.inout("counts", {40}, ScalarType::kI32);
         const SymbolId i = p.symbol("i", 600);
-        p.store("counts", {i}, {p.load("keys", {p.at(i)})}, p.nodes.integer(1), "+");
+        p.store("counts", {i}, {p.load("keys", {p.at(i)})}, p.nodes.integer(1), Op::kAdd);
         EXPECT_EQ(verdict_of(*make_histogram(), p, choice), Verdict::kFault)
             << generate(*make_histogram(), p, choice).source;
       }
@@ -222,9 +223,9 @@ TEST(Histogram, RefusesWithItsReason) {
   plain.in("x", {8});
   plain.inout("y", {8});
   const SymbolId i = plain.symbol("i", 8);
-  plain.store("y", {i}, {plain.at(i)}, plain.load("x", {plain.at(i)}), "+");
+  plain.store("y", {i}, {plain.at(i)}, plain.load("x", {plain.at(i)}), Op::kAdd);
   EXPECT_NE(refusal(plain).find("plain function"), std::string::npos) << refusal(plain);
-  plain.nests().back().combine.clear();
+  plain.nests().back().combine.reset();
   EXPECT_NE(refusal(plain).find("no accumulation"), std::string::npos) << refusal(plain);
 
   Problem half;
@@ -232,7 +233,7 @@ TEST(Histogram, RefusesWithItsReason) {
   half.inout("y", {4}, ScalarType::kF16);
   const SymbolId j = half.symbol("j", 8);
   half.store("y", {j}, {half.load("keys", {half.at(j)})}, half.nodes.number(1, ScalarType::kF16),
-             "+");
+             Op::kAdd);
   EXPECT_NE(refusal(half).find("no atomic"), std::string::npos) << refusal(half);
 
   Problem reads;
@@ -240,13 +241,13 @@ TEST(Histogram, RefusesWithItsReason) {
   reads.inout("y", {4}, ScalarType::kI32);
   const SymbolId k = reads.symbol("k", 8);
   const Ref key = reads.load("keys", {reads.at(k)});
-  reads.store("y", {k}, {key}, reads.load("y", {key}), "+");
+  reads.store("y", {k}, {key}, reads.load("y", {key}), Op::kAdd);
   EXPECT_NE(refusal(reads).find("reads what"), std::string::npos) << refusal(reads);
 
   Problem mixed;
   count_keys(mixed, 16, 4);
   count_keys(mixed, 16, 4);
-  mixed.nests().back().combine = "max";
+  mixed.nests().back().combine = Op::kMax;
   EXPECT_NE(refusal(mixed).find("two kinds"), std::string::npos) << refusal(mixed);
 
   Problem reduced;  // in the element
@@ -254,9 +255,9 @@ TEST(Histogram, RefusesWithItsReason) {
   reduced.inout("y", {4}, ScalarType::kI32);
   const SymbolId r = reduced.symbol("r", 8), c = reduced.symbol("c", 5);
   const Ref largest =
-      reduced.nodes.reduce("max", {c}, reduced.load("keys", {reduced.at(r), reduced.at(c)}));
+      reduced.nodes.reduce(Op::kMax, {c}, reduced.load("keys", {reduced.at(r), reduced.at(c)}));
   reduced.store("y", {r}, {reduced.nodes.add(largest, reduced.nodes.integer(0))},
-                reduced.nodes.integer(1), "+");
+                reduced.nodes.integer(1), Op::kAdd);
   EXPECT_NE(refusal(reduced).find("a reduction"), std::string::npos) << refusal(reduced);
 }
 

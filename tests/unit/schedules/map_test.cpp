@@ -33,9 +33,8 @@ void add_row(Problem& p, std::int64_t rows, std::int64_t cols, ScalarType type =
   p.in("bias", {cols}, type);
   p.out("y", {rows, cols}, type);
   const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols);
-  const Ref sum =
-      p.nodes.op("+", type, {p.load("x", {p.at(i), p.at(j)}), p.load("bias", {p.at(j)})});
-  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.op("max", type, {sum, p.nodes.number(0, type)}));
+  const Ref sum = p.f("+", {p.load("x", {p.at(i), p.at(j)}), p.load("bias", {p.at(j)})});
+  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("max", {sum, p.nodes.number(0, type)}));
 }
 
 TEST(Map, AddsABroadcastRow) {
@@ -132,7 +131,7 @@ TEST(Map, RefusesReductions) {
   p.in("x", {8, 16});
   p.out("y", {8});
   const SymbolId i = p.symbol("i", 8), k = p.symbol("k", 16);
-  p.store("y", {i}, {p.at(i)}, p.nodes.reduce("+", {k}, p.load("x", {p.at(i), p.at(k)})));
+  p.store("y", {i}, {p.at(i)}, p.nodes.reduce(Op::kAdd, {k}, p.load("x", {p.at(i), p.at(k)})));
   EXPECT_FALSE(make_map()->match(p.goal()).has_value());
 }
 

@@ -82,21 +82,22 @@ void make(Problem& p, Random& random) {
       break;
     case 1: {  // rows, normalised
       p.out("y", {rows, cols});
-      const Ref peak = p.nodes.reduce("max", {k}, each(i, k));
+      const Ref peak = p.nodes.reduce(Op::kMax, {k}, each(i, k));
       const Ref away = p.f("-", {each(i, k), peak});
-      const Ref sum = p.nodes.reduce("+", {k}, p.f("*", {away, away}));
+      const Ref sum = p.nodes.reduce(Op::kAdd, {k}, p.f("*", {away, away}));
       const Ref root = p.f("sqrt", {p.f("+", {sum, p.number(1)})});
       p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("/", {p.f("-", {each(i, j), peak}), root}));
       break;
     }
     case 2:  // columns
       p.out("y", {cols});
-      p.store("y", {j}, {p.at(j)}, p.nodes.reduce(random.coin() ? "+" : "min", {l}, each(l, j)));
+      p.store("y", {j}, {p.at(j)},
+              p.nodes.reduce(random.coin() ? Op::kAdd : Op::kMin, {l}, each(l, j)));
       break;
     case 3:  // everything
       p.out("y", {1});
       p.store("y", {}, {p.nodes.integer(0)},
-              p.f("/", {p.nodes.reduce("+", {l, k}, each(l, k)), p.number(7)}));
+              p.f("/", {p.nodes.reduce(Op::kAdd, {l, k}, each(l, k)), p.number(7)}));
       break;
     case 4: {  // running
       p.out("y", {rows, cols});
@@ -104,7 +105,7 @@ void make(Problem& p, Random& random) {
       Ref apart = reverse ? p.nodes.subtract(p.at(k), p.at(j)) : p.nodes.subtract(p.at(j), p.at(k));
       if (random.coin()) apart = p.nodes.subtract(apart, p.nodes.integer(1));
       const Ref body = p.nodes.select(p.nodes.non_negative(apart), each(i, k), p.number(0));
-      p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.reduce("+", {k}, body));
+      p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.reduce(Op::kAdd, {k}, body));
       break;
     }
     default: {  // windows along the columns
@@ -114,8 +115,9 @@ void make(Problem& p, Random& random) {
       p.out("y", {rows, count});
       const SymbolId w = p.symbol("w", count), a = p.symbol("a", size);
       const Ref col = p.nodes.add(p.nodes.scale(p.at(w), stride), p.at(a));
-      p.store("y", {i, w}, {p.at(i), p.at(w)},
-              p.nodes.reduce(random.coin() ? "max" : "+", {a}, expression.at(p.at(i), col)));
+      p.store(
+          "y", {i, w}, {p.at(i), p.at(w)},
+          p.nodes.reduce(random.coin() ? Op::kMax : Op::kAdd, {a}, expression.at(p.at(i), col)));
     }
   }
 }
@@ -129,11 +131,11 @@ void make_scatter(Problem& p, Random& random) {
                               ScalarType::kU32, ScalarType::kI64};
   const ScalarType keys[] = {ScalarType::kI32, ScalarType::kU8, ScalarType::kU32, ScalarType::kI64};
   const ScalarType type = types[random.below(5)];
-  const char* ops[] = {"+", "max", "min", "&", "|", "^"};
-  const std::string op = is_float(type) ? "+" : ops[random.below(6)];
+  const Op ops[] = {Op::kAdd, Op::kMax, Op::kMin, Op::kBitAnd, Op::kBitOr, Op::kBitXor};
+  const Op op = is_float(type) ? Op::kAdd : ops[random.below(6)];
   const bool turned = random.coin(), shared_keys = random.coin(), ones = random.coin();
   const std::int64_t low =
-      type == ScalarType::kU32 || op == "&" || op == "|" || op == "^" ? 0 : -99;
+      type == ScalarType::kU32 || info(op).is(nest::OpInfo::kIntegers) ? 0 : -99;
   p.in("keys", shared_keys ? std::vector{count} : std::vector{rows, count}, keys[random.below(4)],
        0, random.coin() ? 250 : 2);
   p.in("x", turned ? std::vector{count, rows} : std::vector{rows, count}, type,

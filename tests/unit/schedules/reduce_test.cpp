@@ -32,7 +32,7 @@ TEST(Reduce, ColumnSums) {
       p.in("x", {rows, cols});
       p.out("y", {cols});
       const SymbolId j = p.symbol("j", cols), k = p.symbol("k", rows);
-      p.store("y", {j}, {p.at(j)}, p.nodes.reduce("+", {k}, p.load("x", {p.at(k), p.at(j)})));
+      p.store("y", {j}, {p.at(j)}, p.nodes.reduce(Op::kAdd, {k}, p.load("x", {p.at(k), p.at(j)})));
     };
   };
   at_all_points(make(512, 70));
@@ -49,9 +49,9 @@ TEST(Reduce, GlobalSumAndNorm) {
       const SymbolId k = p.symbol("k", size);
       const Ref x = p.load("x", {p.at(k)});
       p.store("dot", {}, {p.nodes.integer(0)},
-              p.nodes.reduce("+", {k}, p.f("*", {x, p.load("w", {p.at(k)})})));
+              p.nodes.reduce(Op::kAdd, {k}, p.f("*", {x, p.load("w", {p.at(k)})})));
       p.store("norm", {}, {p.nodes.integer(0)},
-              p.f("sqrt", {p.f("/", {p.nodes.reduce("+", {k}, p.f("*", {x, x})),
+              p.f("sqrt", {p.f("/", {p.nodes.reduce(Op::kAdd, {k}, p.f("*", {x, x})),
                                      p.number(static_cast<double>(size))})}));
     };
   };
@@ -65,7 +65,7 @@ TEST(Reduce, ArgMaxOverAll) {
     p.out("best", {1}, ScalarType::kI32);
     const SymbolId a = p.symbol("a", 60), b = p.symbol("b", 50);
     p.store("best", {}, {p.nodes.integer(0)},
-            p.nodes.reduce("argmax", {a, b}, p.load("x", {p.at(a), p.at(b)})));
+            p.nodes.reduce(Op::kArgMax, {a, b}, p.load("x", {p.at(a), p.at(b)})));
   });
 }
 
@@ -78,7 +78,8 @@ TEST(Reduce, ReductionsOfOneLengthInsideEachOther) {
     const SymbolId i = p.symbol("i", 2), j = p.symbol("j", 40), k = p.symbol("k", 40);
     const Ref product =
         p.f("*", {p.load("a", {p.at(i), p.at(j), p.at(k)}), p.load("b", {p.at(k)})});
-    p.store("y", {i}, {p.at(i)}, p.nodes.reduce("max", {j}, p.nodes.reduce("+", {k}, product)));
+    p.store("y", {i}, {p.at(i)},
+            p.nodes.reduce(Op::kMax, {j}, p.nodes.reduce(Op::kAdd, {k}, product)));
   });
 }
 
@@ -88,9 +89,9 @@ TEST(Reduce, AFactorThatIsASumIsComputedOnceForAllRows) {
     p.in("b", {80, 64});
     p.out("y", {9});
     const SymbolId r = p.symbol("r", 9), k = p.symbol("k", 64), l = p.symbol("l", 80);
-    const Ref columns = p.nodes.reduce("+", {l}, p.load("b", {p.at(l), p.at(k)}));
+    const Ref columns = p.nodes.reduce(Op::kAdd, {l}, p.load("b", {p.at(l), p.at(k)}));
     p.store("y", {r}, {p.at(r)},
-            p.nodes.reduce("+", {k}, p.f("*", {p.load("a", {p.at(r), p.at(k)}), columns})));
+            p.nodes.reduce(Op::kAdd, {k}, p.f("*", {p.load("a", {p.at(r), p.at(k)}), columns})));
   };
   at_all_points(make, 1e-3);
   Problem p;
@@ -108,7 +109,7 @@ TEST(Reduce, NormalisesByTheWhole) {
     const SymbolId i = p.symbol("i", 50), j = p.symbol("j", 40);
     const SymbolId a = p.symbol("a", 50), b = p.symbol("b", 40);
     const Ref x = p.load("x", {p.at(a), p.at(b)});
-    const Ref norm = p.f("sqrt", {p.nodes.reduce("+", {a, b}, p.f("*", {x, x}))});
+    const Ref norm = p.f("sqrt", {p.nodes.reduce(Op::kAdd, {a, b}, p.f("*", {x, x}))});
     p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("/", {p.load("x", {p.at(i), p.at(j)}), norm}));
   });
 }
@@ -124,9 +125,9 @@ void batch_norm(Problem& p, std::int64_t n, std::int64_t c, std::int64_t s) {
   const auto x = [&](SymbolId nn, SymbolId ss) {
     return p.load("x", {p.at(nn), p.at(j), p.at(ss)});
   };
-  const Ref mean = p.f("/", {p.nodes.reduce("+", {a, b}, x(a, b)), count});
+  const Ref mean = p.f("/", {p.nodes.reduce(Op::kAdd, {a, b}, x(a, b)), count});
   const Ref away = p.f("-", {x(a, b), mean});
-  const Ref var = p.f("/", {p.nodes.reduce("+", {a, b}, p.f("*", {away, away})), count});
+  const Ref var = p.f("/", {p.nodes.reduce(Op::kAdd, {a, b}, p.f("*", {away, away})), count});
   const Ref root = p.f("sqrt", {p.f("+", {var, p.number(1e-5)})});
   p.store("y", {i, j, k}, {p.at(i), p.at(j), p.at(k)},
           p.f("*", {p.f("/", {p.f("-", {x(i, k), mean}), root}), p.load("gamma", {p.at(j)})}));
@@ -143,10 +144,10 @@ TEST(Reduce, SoftmaxOfOneLongRow) {
     p.out("y", {2, 3001});
     const SymbolId i = p.symbol("i", 2), j = p.symbol("j", 3001), k = p.symbol("k", 3001);
     const auto x = [&](SymbolId col) { return p.load("x", {p.at(i), p.at(col)}); };
-    const Ref peak = p.nodes.reduce("max", {k}, x(k));
+    const Ref peak = p.nodes.reduce(Op::kMax, {k}, x(k));
     const auto power = [&](SymbolId col) { return p.f("exp", {p.f("-", {x(col), peak})}); };
     p.store("y", {i, j}, {p.at(i), p.at(j)},
-            p.f("/", {power(j), p.nodes.reduce("+", {k}, power(k))}));
+            p.f("/", {power(j), p.nodes.reduce(Op::kAdd, {k}, power(k))}));
   });
 }
 
@@ -158,12 +159,12 @@ TEST(Reduce, CrossEntropyIsOneNumber) {
     p.out("loss", {1});
     const SymbolId i = p.symbol("i", 70), k = p.symbol("k", 100);
     const Ref x = p.load("x", {p.at(i), p.at(k)});
-    const Ref peak = p.nodes.reduce("max", {k}, x);
-    const Ref sum = p.nodes.reduce("+", {k}, p.f("exp", {p.f("-", {x, peak})}));
+    const Ref peak = p.nodes.reduce(Op::kMax, {k}, x);
+    const Ref sum = p.nodes.reduce(Op::kAdd, {k}, p.f("exp", {p.f("-", {x, peak})}));
     const Ref right = p.load("x", {p.at(i), p.load("label", {p.at(i)})});
     const Ref loss = p.f("-", {p.f("+", {p.f("log", {sum}), peak}), right});
     p.store("loss", {}, {p.nodes.integer(0)},
-            p.f("/", {p.nodes.reduce("+", {i}, loss), p.number(70)}));
+            p.f("/", {p.nodes.reduce(Op::kAdd, {i}, loss), p.number(70)}));
   });
 }
 
@@ -172,7 +173,7 @@ TEST(Reduce, AtomicSumsOfColumns) {
     p.in("x", {300, 20}, ScalarType::kI32, -50, 50);
     p.inout("y", {20}, ScalarType::kI32);
     const SymbolId i = p.symbol("i", 300), j = p.symbol("j", 20);
-    p.store("y", {i, j}, {p.at(j)}, p.load("x", {p.at(i), p.at(j)}), "+");
+    p.store("y", {i, j}, {p.at(j)}, p.load("x", {p.at(i), p.at(j)}), Op::kAdd);
   });
 }
 
@@ -181,7 +182,7 @@ TEST(Reduce, RefusesManyRows) {
   p.in("x", {8192, 16});
   p.out("y", {8192});
   const SymbolId i = p.symbol("i", 8192), k = p.symbol("k", 16);
-  p.store("y", {i}, {p.at(i)}, p.nodes.reduce("+", {k}, p.load("x", {p.at(i), p.at(k)})));
+  p.store("y", {i}, {p.at(i)}, p.nodes.reduce(Op::kAdd, {k}, p.load("x", {p.at(i), p.at(k)})));
   EXPECT_FALSE(make_reduce()->match(p.goal()).has_value());
 }
 
@@ -192,7 +193,7 @@ TEST(Reduce, DISABLED_Model) {
     p.in("x", {1 << 26});
     p.out("y", {1});
     const SymbolId k = p.symbol("k", 1 << 26);
-    p.store("y", {}, {p.nodes.integer(0)}, p.nodes.reduce("+", {k}, p.load("x", {p.at(k)})));
+    p.store("y", {}, {p.nodes.integer(0)}, p.nodes.reduce(Op::kAdd, {k}, p.load("x", {p.at(k)})));
     std::cout << "sum " << modelled_us(*generator, p) << " us of " << 4.0 * (1 << 26) / 4.2e6
               << "\n";
   }
@@ -201,7 +202,7 @@ TEST(Reduce, DISABLED_Model) {
     p.in("x", {16384, 4096});
     p.out("y", {4096});
     const SymbolId j = p.symbol("j", 4096), k = p.symbol("k", 16384);
-    p.store("y", {j}, {p.at(j)}, p.nodes.reduce("+", {k}, p.load("x", {p.at(k), p.at(j)})));
+    p.store("y", {j}, {p.at(j)}, p.nodes.reduce(Op::kAdd, {k}, p.load("x", {p.at(k), p.at(j)})));
     std::cout << "columns " << modelled_us(*generator, p) << " us of " << 4.0 * (1 << 26) / 4.2e6
               << "\n";
   }

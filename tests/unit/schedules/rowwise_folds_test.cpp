@@ -13,11 +13,11 @@ void many_maxima(Problem& p, std::int64_t rows, std::int64_t cols, int count, bo
   p.out("y", {rows}, type);
   const SymbolId r = p.symbol("r", rows), k = p.symbol("k", cols);
   const Ref x = across ? p.load("x", {p.at(k), p.at(r)}) : p.load("x", {p.at(r), p.at(k)});
-  const Ref from = deviations ? p.f("-", {x, p.nodes.reduce("+", {k}, x)}) : x;
+  const Ref from = deviations ? p.f("-", {x, p.nodes.reduce(Op::kAdd, {k}, x)}) : x;
   Ref all = p.nodes.number(0, type);
   for (int i = 0; i < count; ++i) {
     const Ref turned = p.f("*", {from, p.f("-", {from, p.nodes.number(0.1 * i, type)})});
-    all = p.f("+", {all, p.nodes.reduce("max", {k}, turned)});
+    all = p.f("+", {all, p.nodes.reduce(Op::kMax, {k}, turned)});
   }
   p.store("y", {r}, {p.at(r)}, all);
 }

@@ -16,9 +16,9 @@ void softmax(Problem& p, std::int64_t rows, std::int64_t cols, ScalarType type =
   const auto x = [&](SymbolId col) {
     return p.nodes.cast(p.load("x", {p.at(i), p.at(col)}), ScalarType::kF32);
   };
-  const Ref peak = p.nodes.reduce("max", {k}, x(k));
+  const Ref peak = p.nodes.reduce(Op::kMax, {k}, x(k));
   const auto power = [&](SymbolId col) { return p.f("exp", {p.f("-", {x(col), peak})}); };
-  const Ref sum = p.nodes.reduce("+", {k}, power(k));
+  const Ref sum = p.nodes.reduce(Op::kAdd, {k}, power(k));
   p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.cast(p.f("/", {power(j), sum}), type));
 }
 
@@ -33,12 +33,12 @@ void layer_norm(Problem& p, std::int64_t rows, std::int64_t cols) {
   const SymbolId i2 = p.symbol("i", rows);
   const Ref n = p.number(static_cast<double>(cols));
   const auto mean = [&](SymbolId row) {
-    return p.f("/", {p.nodes.reduce("+", {k}, p.load("x", {p.at(row), p.at(k)})), n});
+    return p.f("/", {p.nodes.reduce(Op::kAdd, {k}, p.load("x", {p.at(row), p.at(k)})), n});
   };
   const auto away = [&](SymbolId col) {
     return p.f("-", {p.load("x", {p.at(i), p.at(col)}), mean(i)});
   };
-  const Ref var = p.f("/", {p.nodes.reduce("+", {k}, p.f("*", {away(k), away(k)})), n});
+  const Ref var = p.f("/", {p.nodes.reduce(Op::kAdd, {k}, p.f("*", {away(k), away(k)})), n});
   const Ref root = p.f("sqrt", {p.f("+", {var, p.number(1e-5)})});
   const Ref scaled = p.f("*", {p.f("/", {away(j), root}), p.load("gamma", {p.at(j)})});
   p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("+", {scaled, p.load("beta", {p.at(j)})}));
@@ -116,7 +116,7 @@ TEST(Rowwise, OneFoldInClustersThatWalkOverRows) {
     p.in("x", {rows, 512});
     p.out("sums", {rows});
     const SymbolId i = p.symbol("i", rows), k = p.symbol("k", 512);
-    p.store("sums", {i}, {p.at(i)}, p.nodes.reduce("+", {k}, p.load("x", {p.at(i), p.at(k)})));
+    p.store("sums", {i}, {p.at(i)}, p.nodes.reduce(Op::kAdd, {k}, p.load("x", {p.at(i), p.at(k)})));
     const Choice choice = {{"cluster", std::int64_t{4}},
                            {"threads", std::int64_t{32}},
                            {"rows", std::int64_t{2}},
@@ -133,9 +133,9 @@ TEST(Rowwise, PositionsInClusters) {
     p.out("y", {5, 1000}, ScalarType::kF32);
     const SymbolId i = p.symbol("i", 5), k = p.symbol("k", 1000);
     const SymbolId i2 = p.symbol("i", 5), j = p.symbol("j", 1000);
-    const Ref best = p.nodes.reduce("argmax", {k}, p.load("x", {p.at(i), p.at(k)}));
+    const Ref best = p.nodes.reduce(Op::kArgMax, {k}, p.load("x", {p.at(i), p.at(k)}));
     p.store("best", {i}, {p.at(i)}, best);
-    const Ref most = p.nodes.reduce("max", {k}, p.load("x", {p.at(i2), p.at(k)}));
+    const Ref most = p.nodes.reduce(Op::kMax, {k}, p.load("x", {p.at(i2), p.at(k)}));
     p.store(
         "y", {i2, j}, {p.at(i2), p.at(j)},
         p.nodes.cast(p.nodes.subtract(p.load("x", {p.at(i2), p.at(j)}), most), ScalarType::kF32));
@@ -250,10 +250,10 @@ TEST(Rowwise, SoftmaxOverTheFirstDim) {
     const SymbolId b = p.symbol("b", 3), d = p.symbol("d", 40), s = p.symbol("s", 50);
     const SymbolId k = p.symbol("k", 40);
     const auto x = [&](SymbolId c) { return p.load("x", {p.at(b), p.at(c), p.at(s)}); };
-    const Ref peak = p.nodes.reduce("max", {k}, x(k));
+    const Ref peak = p.nodes.reduce(Op::kMax, {k}, x(k));
     const auto power = [&](SymbolId c) { return p.f("exp", {p.f("-", {x(c), peak})}); };
     p.store("y", {b, d, s}, {p.at(b), p.at(d), p.at(s)},
-            p.f("/", {power(d), p.nodes.reduce("+", {k}, power(k))}));
+            p.f("/", {power(d), p.nodes.reduce(Op::kAdd, {k}, power(k))}));
   };
   at_all_points(make);
 }
@@ -273,9 +273,10 @@ TEST(Rowwise, GroupNorm) {
       return p.load("x", {p.at(i), p.at(g), p.at(cc), p.at(aa), p.at(bb)});
     };
     // The order of the reduced indices is free.
-    const Ref mean = p.f("/", {p.nodes.reduce("+", {b2, c2, a2}, x(c2, a2, b2)), count});
+    const Ref mean = p.f("/", {p.nodes.reduce(Op::kAdd, {b2, c2, a2}, x(c2, a2, b2)), count});
     const Ref away2 = p.f("-", {x(c2, a2, b2), mean});
-    const Ref var = p.f("/", {p.nodes.reduce("+", {c2, a2, b2}, p.f("*", {away2, away2})), count});
+    const Ref var =
+        p.f("/", {p.nodes.reduce(Op::kAdd, {c2, a2, b2}, p.f("*", {away2, away2})), count});
     const Ref inverse = p.f("rsqrt", {p.f("+", {var, p.number(1e-5)})});
     p.store("y", {i, g, c, a, b}, {p.at(i), p.at(g), p.at(c), p.at(a), p.at(b)},
             p.f("*", {p.f("*", {p.f("-", {x(c, a, b), mean}), inverse}),
@@ -291,7 +292,7 @@ TEST(Rowwise, BatchNormOverTheFirstDim) {
     const SymbolId n = p.symbol("n", 6), c = p.symbol("c", 5), s = p.symbol("s", 32);
     const SymbolId n2 = p.symbol("n", 6), s2 = p.symbol("s", 32);
     const Ref mean =
-        p.f("/", {p.nodes.reduce("+", {n2, s2}, p.load("x", {p.at(n2), p.at(c), p.at(s2)})),
+        p.f("/", {p.nodes.reduce(Op::kAdd, {n2, s2}, p.load("x", {p.at(n2), p.at(c), p.at(s2)})),
                   p.number(6 * 32)});
     p.store("y", {n, c, s}, {p.at(n), p.at(c), p.at(s)},
             p.f("-", {p.load("x", {p.at(n), p.at(c), p.at(s)}), mean}));
@@ -305,8 +306,10 @@ TEST(Rowwise, ArgMaxAndItsValue) {
     p.out("best", {20}, ScalarType::kI64);
     p.out("most", {20}, ScalarType::kI32);
     const SymbolId i = p.symbol("i", 20), k = p.symbol("k", 100), i2 = p.symbol("i", 20);
-    p.store("best", {i}, {p.at(i)}, p.nodes.reduce("argmax", {k}, p.load("x", {p.at(i), p.at(k)})));
-    p.store("most", {i2}, {p.at(i2)}, p.nodes.reduce("max", {k}, p.load("x", {p.at(i2), p.at(k)})));
+    p.store("best", {i}, {p.at(i)},
+            p.nodes.reduce(Op::kArgMax, {k}, p.load("x", {p.at(i), p.at(k)})));
+    p.store("most", {i2}, {p.at(i2)},
+            p.nodes.reduce(Op::kMax, {k}, p.load("x", {p.at(i2), p.at(k)})));
   };
   at_all_points(make);
 }
@@ -322,11 +325,9 @@ TEST(Rowwise, MaskedRowsInDouble) {
         "x", ScalarType::kF64, p.nodes.add(p.element("x", {p.at(i), p.at(k)}), p.nodes.integer(1)));
     const Ref zero = p.nodes.number(0, ScalarType::kF64);
     const Ref inside = p.nodes.less(p.at(k), p.nodes.integer(76));
-    const Ref diff = p.nodes.op("-", ScalarType::kF64, {p.nodes.select(inside, next, zero), x});
-    p.store(
-        "y", {i}, {p.at(i)},
-        p.nodes.op("sqrt", ScalarType::kF64,
-                   {p.nodes.reduce("+", {k}, p.nodes.op("*", ScalarType::kF64, {diff, diff}))}));
+    const Ref diff = p.f("-", {p.nodes.select(inside, next, zero), x});
+    p.store("y", {i}, {p.at(i)},
+            p.f("sqrt", {p.nodes.reduce(Op::kAdd, {k}, p.f("*", {diff, diff}))}));
   };
   at_all_points(make);
 }
@@ -336,7 +337,7 @@ TEST(Rowwise, AccumulatesIntoWhatIsThere) {
     p.in("x", {12, 64});
     p.inout("y", {12});
     const SymbolId i = p.symbol("i", 12), k = p.symbol("k", 64);
-    p.store("y", {i, k}, {p.at(i)}, p.load("x", {p.at(i), p.at(k)}), "+");
+    p.store("y", {i, k}, {p.at(i)}, p.load("x", {p.at(i), p.at(k)}), Op::kAdd);
   };
   at_all_points(make);
 }
@@ -353,8 +354,8 @@ void log_softmax(Problem& p, std::int64_t rows, std::int64_t cols) {
   p.out("y", {rows, cols});
   const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols), k = p.symbol("k", cols);
   const auto x = [&](SymbolId col) { return p.load("x", {p.at(i), p.at(col)}); };
-  const Ref peak = p.nodes.reduce("max", {k}, x(k));
-  const Ref sum = p.nodes.reduce("+", {k}, p.f("exp", {p.f("-", {x(k), peak})}));
+  const Ref peak = p.nodes.reduce(Op::kMax, {k}, x(k));
+  const Ref sum = p.nodes.reduce(Op::kAdd, {k}, p.f("exp", {p.f("-", {x(k), peak})}));
   p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("-", {x(j), p.f("+", {peak, p.f("log", {sum})})}));
 }
 
@@ -365,8 +366,8 @@ void rms_norm(Problem& p, std::int64_t rows, std::int64_t cols) {
   p.out("y", {rows, cols});
   const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols), k = p.symbol("k", cols);
   const auto x = [&](SymbolId col) { return p.load("x", {p.at(i), p.at(col)}); };
-  const Ref mean = p.f(
-      "/", {p.nodes.reduce("+", {k}, p.f("*", {x(k), x(k)})), p.number(static_cast<double>(cols))});
+  const Ref mean = p.f("/", {p.nodes.reduce(Op::kAdd, {k}, p.f("*", {x(k), x(k)})),
+                             p.number(static_cast<double>(cols))});
   const Ref scale = p.f("rsqrt", {p.f("+", {mean, p.number(1e-5)})});
   p.store("y", {i, j}, {p.at(i), p.at(j)},
           p.f("*", {p.f("*", {x(j), scale}), p.load("gain", {p.at(j)})}));
@@ -441,7 +442,7 @@ TEST(Rowwise, RefusesScans) {
   const Ref before = p.nodes.non_negative(p.nodes.subtract(p.at(j), p.at(k)));
   // Depends on the column: no element belongs to one row alone.
   p.store("y", {i, j}, {p.at(i), p.at(j)},
-          p.nodes.reduce("+", {k},
+          p.nodes.reduce(Op::kAdd, {k},
                          p.nodes.select(before, p.load("x", {p.at(i), p.at(k)}), p.number(0))));
   const auto offer = make_rowwise()->match(p.goal());
   ASSERT_FALSE(offer.has_value());
@@ -451,9 +452,9 @@ TEST(Rowwise, RefusesScans) {
   q.in("x", {8, 16});
   q.out("y", {8});
   const SymbolId a = q.symbol("a", 8), b = q.symbol("b", 8), c = q.symbol("c", 16);
-  const Ref inner = q.nodes.reduce("max", {c}, q.load("x", {q.at(b), q.at(c)}));
+  const Ref inner = q.nodes.reduce(Op::kMax, {c}, q.load("x", {q.at(b), q.at(c)}));
   q.store("y", {a}, {q.at(a)},  // x[b][a] is of row a alone
-          q.nodes.reduce("+", {b}, q.f("*", {inner, q.load("x", {q.at(b), q.at(a)})})));
+          q.nodes.reduce(Op::kAdd, {b}, q.f("*", {inner, q.load("x", {q.at(b), q.at(a)})})));
   const auto none = make_rowwise()->match(q.goal());
   ASSERT_FALSE(none.has_value());
   EXPECT_NE(none.error().message.find("depends on its index"), std::string::npos);

@@ -32,7 +32,7 @@ void at_all_points(const std::function<void(Problem&)>& make, bool wide, double 
 
 struct Kind {
   bool reverse = false, exclusive = false;
-  const char* op = "+";
+  Op op = Op::kAdd;
 };
 
 void running(Problem& p, std::int64_t rows, std::int64_t cols, Kind kind,
@@ -58,7 +58,7 @@ TEST(Scan, LoadsThatAGuardKeepsInsideAreRefused) {
   const Ref each = p.load("x", {p.at(i), p.at(r)});
   const Ref until = p.nodes.select(p.nodes.non_negative(p.nodes.subtract(p.at(j), p.at(r))), each,
                                    p.nodes.number(0, ScalarType::kF32));
-  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.reduce("+", {r}, until));
+  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.reduce(Op::kAdd, {r}, until));
   p.nests().back().guard = p.nodes.less(p.at(i), p.nodes.integer(42));
   const auto offer = make_scan()->match(p.goal());
   ASSERT_FALSE(offer.has_value());
@@ -79,7 +79,7 @@ TEST(Scan, Exclusive) {
   at_all_points([](Problem& p) { running(p, 6, 129, {true, true}); }, true);
 }
 TEST(Scan, MaximaAndIntegers) {
-  at_all_points([](Problem& p) { running(p, 5, 200, {true, false, "max"}); }, true);
+  at_all_points([](Problem& p) { running(p, 5, 200, {true, false, Op::kMax}); }, true);
   at_all_points([](Problem& p) { running(p, 5, 200, {}, ScalarType::kI32); }, true);
   at_all_points([](Problem& p) { running(p, 5, 264, {}, ScalarType::kF16); }, true, 4e-3);
 }
@@ -95,7 +95,7 @@ TEST(Scan, AlongTheFirstDim) {
                                    : p.nodes.subtract(p.at(j), p.at(r));
           if (kind.exclusive) apart = p.nodes.subtract(apart, p.nodes.integer(1));
           p.store("y", {j, c}, {p.at(j), p.at(c)},
-                  p.nodes.reduce("+", {r},
+                  p.nodes.reduce(Op::kAdd, {r},
                                  p.nodes.select(p.nodes.non_negative(apart),
                                                 p.load("x", {p.at(r), p.at(c)}), p.number(0))));
         },
@@ -116,7 +116,7 @@ TEST(Scan, MaskedWithWorkBeforeAndAfter) {
             p.nodes.both(inside, p.nodes.negate(p.nodes.is_zero(p.nodes.add(
                                      p.load("mask", {p.at(i), p.at(r)}), p.nodes.integer(0)))));
         const Ref sum =
-            p.nodes.reduce("+", {r}, p.nodes.select(inside, p.f("*", {x, x}), p.number(0)));
+            p.nodes.reduce(Op::kAdd, {r}, p.nodes.select(inside, p.f("*", {x, x}), p.number(0)));
         p.store("y", {i, j}, {p.at(i), p.at(j)},
                 p.f("-", {p.f("sqrt", {sum}), p.load("x", {p.at(i), p.at(j)})}));
       },
@@ -130,7 +130,7 @@ TEST(Scan, CutRows) {
     EXPECT_NE(generate(*generator, p, choice).source.find("own_part"), std::string::npos);
     expect_right(*generator, p, choice, 1e-4);
   };
-  for (const Kind kind : {Kind{}, Kind{true}, Kind{false, true}, Kind{false, false, "max"}}) {
+  for (const Kind kind : {Kind{}, Kind{true}, Kind{false, true}, Kind{false, false, Op::kMax}}) {
     for (const std::int64_t threads : {16, 64, 256}) {
       Problem p;
       running(p, 3, 768, kind);
@@ -144,7 +144,7 @@ TEST(Scan, CutRows) {
     const Ref before = p.nodes.non_negative(kind.reverse ? p.nodes.subtract(p.at(r), p.at(j))
                                                          : p.nodes.subtract(p.at(j), p.at(r)));
     p.store("y", {j, c}, {p.at(j), p.at(c)},
-            p.nodes.reduce("+", {r},
+            p.nodes.reduce(Op::kAdd, {r},
                            p.nodes.select(before, p.load("x", {p.at(r), p.at(c)}), p.number(0))));
     check(p, {{"items", std::int64_t{2}}});
   }
@@ -159,7 +159,7 @@ TEST(Scan, OneMoreColumnThanThereIsToAdd) {
     const Ref x = p.load("x", {p.at(i), p.at(r)});
     p.store("y", {i}, {p.at(i), p.nodes.integer(0)}, p.number(0));
     p.store("y", {i, j}, {p.at(i), p.nodes.add(p.at(j), p.nodes.integer(1))},
-            p.nodes.reduce("+", {r}, p.nodes.select(before, x, p.number(0))));
+            p.nodes.reduce(Op::kAdd, {r}, p.nodes.select(before, x, p.number(0))));
   };
   at_all_points([&](Problem& p) { make(p, 5, 333); }, true);
   const auto generator = make_scan();
@@ -185,7 +185,7 @@ TEST(Scan, SinglePass) {
     expect_right(*generator, p, choice, tolerance);
   };
   for (const Kind kind :
-       {Kind{}, Kind{true}, Kind{false, true}, Kind{true, true}, Kind{false, false, "max"}}) {
+       {Kind{}, Kind{true}, Kind{false, true}, Kind{true, true}, Kind{false, false, Op::kMax}}) {
     Problem odd;  // more than 32 tiles
     running(odd, 1, 2221, kind);
     check(odd, 64, 1, 1e-4);
@@ -209,10 +209,10 @@ TEST(Scan, SinglePassOfSeveralKinds) {
   const SymbolId i = p.symbol("i", 2), j = p.symbol("j", 1280), r = p.symbol("r", 1280);
   const Ref inside = p.nodes.non_negative(p.nodes.subtract(p.at(j), p.at(r)));
   const Ref x = p.load("x", {p.at(i), p.at(r)});
-  const auto folded = [&](const char* op) {
+  const auto folded = [&](Op op) {
     return p.nodes.reduce(op, {r}, p.nodes.select(inside, x, p.nodes.identity(op, x->type)));
   };
-  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("*", {folded("+"), folded("max")}));
+  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("*", {folded(Op::kAdd), folded(Op::kMax)}));
   expect_right(*generator, p,
                {{"long_rows", std::string("single-pass")},
                 {"threads", std::int64_t{64}},
@@ -245,7 +245,7 @@ TEST(Scan, SinglePassOfGroupsOfGroups) {
 /// y = op(x[j], the fold of those before), as a loop lifts to.
 struct Own {
   ScalarType type = ScalarType::kF32;
-  const char* op = "+";
+  Op op = Op::kAdd;
   bool reverse = false;
   bool masked = false;     ///< the fold leaves out what the kernel says
   bool alone_too = false;  ///< the fold is stored by itself, too
@@ -261,8 +261,9 @@ void with_own_element(Problem& p, std::int64_t rows, std::int64_t cols, const Ow
   const auto folded = [&](SymbolId at) {
     const Ref x = p.load("x", {p.at(i), p.at(at)});
     if (!own.masked) return x;
-    const Ref kept = real ? p.nodes.op("<", ScalarType::kBool, {x, p.nodes.number(0.25, x->type)})
-                          : p.nodes.less(x, p.nodes.integer(3));
+    const Ref kept =
+        real ? p.nodes.op(Op::kLess, ScalarType::kBool, {x, p.nodes.number(0.25, x->type)})
+             : p.nodes.less(x, p.nodes.integer(3));
     return p.nodes.select(kept, x, p.nodes.identity(own.op, x->type));
   };
   const Ref before = p.nodes.reduce(
@@ -270,9 +271,8 @@ void with_own_element(Problem& p, std::int64_t rows, std::int64_t cols, const Ow
       p.nodes.select(p.nodes.non_negative(p.nodes.subtract(apart, p.nodes.integer(1))), folded(r),
                      p.nodes.identity(own.op, folded(r)->type)));
   const Ref x = p.load("x", {p.at(i), p.at(j)});
-  const Ref whole = !real && std::string_view(own.op) == "+"
-                        ? p.nodes.add(x, before)
-                        : p.nodes.op(own.op, before->type, {x, before});
+  const Ref whole = !real && own.op == Op::kAdd ? p.nodes.add(x, before)
+                                                : p.nodes.op(own.op, before->type, {x, before});
   p.store("y", {i, j}, {p.at(i), p.at(j)}, whole);
   if (!own.alone_too) return;
   p.out("z", {rows, cols}, own.type);
@@ -286,11 +286,11 @@ TEST(Scan, OwnElementIsTakenIn) {
                           {.masked = true},
                           {.reverse = true, .masked = true},
                           {.alone_too = true},
-                          {.op = "max"},
-                          {.op = "max", .masked = true},
+                          {.op = Op::kMax},
+                          {.op = Op::kMax, .masked = true},
                           {.type = ScalarType::kI32},
                           {.type = ScalarType::kI32, .masked = true},
-                          {.type = ScalarType::kI32, .op = "min", .reverse = true}};
+                          {.type = ScalarType::kI32, .op = Op::kMin, .reverse = true}};
   for (const Own& own : all) {
     for (const char* way : {"whole", "parts-4", "single-pass"}) {
       Problem p;
@@ -317,10 +317,10 @@ TEST(Scan, SumsFitStaticSharedMemory) {
     p.out(name, {100, 64}, ScalarType::kF64);
     const SymbolId j = p.symbol("j", 64), i = p.symbol("i", 100), r = p.symbol("r", 100);
     const Ref x = p.load("x", {p.at(r), p.at(j)});
-    const Ref scaled = p.nodes.op("*", x->type, {x, p.nodes.number(name[0], x->type)});
+    const Ref scaled = p.nodes.op(Op::kMul, x->type, {x, p.nodes.number(name[0], x->type)});
     const Ref body = p.nodes.select(p.nodes.non_negative(p.nodes.subtract(p.at(i), p.at(r))),
-                                    scaled, p.nodes.identity("+", x->type));
-    p.store(name, {i, j}, {p.at(i), p.at(j)}, p.nodes.reduce("+", {r}, body));
+                                    scaled, p.nodes.identity(Op::kAdd, x->type));
+    p.store(name, {i, j}, {p.at(i), p.at(j)}, p.nodes.reduce(Op::kAdd, {r}, body));
   }
   expect_right(*make_scan(), p, {{"threads", std::int64_t{32}}, {"items", std::int64_t{1}}});
 }
@@ -330,7 +330,7 @@ TEST(Scan, RefusesPlainReductions) {
   p.in("x", {8, 16});
   p.out("y", {8});
   const SymbolId i = p.symbol("i", 8), k = p.symbol("k", 16);
-  p.store("y", {i}, {p.at(i)}, p.nodes.reduce("+", {k}, p.load("x", {p.at(i), p.at(k)})));
+  p.store("y", {i}, {p.at(i)}, p.nodes.reduce(Op::kAdd, {k}, p.load("x", {p.at(i), p.at(k)})));
   EXPECT_FALSE(make_scan()->match(p.goal()).has_value());
 }
 

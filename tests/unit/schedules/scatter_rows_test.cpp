@@ -16,14 +16,14 @@ TEST(Histogram, RowsWithTablesOfTheirOwn) {
         p.inout("counts", {5, 40}, ScalarType::kI32);
         const SymbolId c = p.symbol("c", 5), i = p.symbol("i", 900);
         p.store("counts", {i, c}, {p.at(c), modulo(p, p.load("x", {p.at(c), p.at(i)}), 40)},
-                p.nodes.integer(1), "+");
+                p.nodes.integer(1), Op::kAdd);
       });
       at({choice}, [](Problem& p) {
         p.in("x", {333, 3}, ScalarType::kU8, 0, 255);
         p.inout("counts", {3, 256}, ScalarType::kI32);
         const SymbolId c = p.symbol("c", 3), i = p.symbol("i", 333);
         p.store("counts", {c, i}, {p.at(c), p.load("x", {p.at(i), p.at(c)})}, p.nodes.integer(1),
-                "+");
+                Op::kAdd);
       });
     }
   }
@@ -36,7 +36,7 @@ void scatter_rows(Problem& p, std::int64_t rows, std::int64_t cols, std::int64_t
   p.inout("out", {into, cols});
   const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols);
   p.store("out", {j, i}, {p.load("index", {p.at(i)}), p.at(j)}, p.load("x", {p.at(i), p.at(j)}),
-          "+");
+          Op::kAdd);
 }
 
 TEST(Histogram, ScattersRows) {
@@ -60,7 +60,7 @@ void sorted_rows(Problem& p, std::int64_t rows, std::int64_t cols, std::int64_t 
   const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols);
   const Ref group = p.nodes.add(p.nodes.divide(p.at(i), p.nodes.integer(each)),
                                 p.load("none", {p.nodes.integer(0)}));
-  p.store("out", {i, j}, {group, p.at(j)}, p.load("x", {p.at(i), p.at(j)}), "+");
+  p.store("out", {i, j}, {group, p.at(j)}, p.load("x", {p.at(i), p.at(j)}), Op::kAdd);
 }
 
 TEST(Histogram, RowsInRuns) {
@@ -117,7 +117,7 @@ TEST(Histogram, AlongTheMinorDim) {
         p.inout("out", {3, 8, 20});
         const SymbolId b = p.symbol("b", 3), i = p.symbol("i", 50), j = p.symbol("j", 8);
         p.store("out", {b, i, j}, {p.at(b), p.at(j), p.load("index", {p.at(b), p.at(i)})},
-                p.load("x", {p.at(b), p.at(i), p.at(j)}), "+");
+                p.load("x", {p.at(b), p.at(i), p.at(j)}), Op::kAdd);
       });
     }
   }
@@ -132,7 +132,7 @@ TEST(Histogram, ElementsOutsideOfATableReachTheBuffer) {
       p.inout("counts", {7, 10}, ScalarType::kI32);
       const SymbolId r = p.symbol("r", 6), i = p.symbol("i", 200);
       p.store("counts", {r, i}, {p.at(r), p.load("keys", {p.at(r), p.at(i)})}, p.nodes.integer(1),
-              "+");
+              Op::kAdd);
     });
   }
 }

@@ -57,34 +57,35 @@ class TileRows : public ::testing::Test {
         {MapRows{kTotal, number(0)}},
         {MapSums{.sums = kOut, .value = number(0)}},
         {Wait{kA}},
-        {over({{Wait{kB}},
-               {TakeTurn{}},
-               {Multiply{.sums = kScores,
-                         .ring = kB,
-                         .a_row = nodes.scale(nodes.index(p.group), 64),
-                         .fresh = nodes.boolean(true),
-                         .a_ring = kA}},
-               {PassTurn{}},
-               {Await{0}},
-               {Release{kB}},
-               {ReduceRows{.rows = kTop, .sums = kScores, .op = "max"}},
-               {MapSums{.sums = kScores, .sum = score, .value = weight()}},
-               {ReduceRows{
-                   .rows = kTotal, .sums = kScores, .op = "+", .onto = true, .in_lanes = true}},
-               {RoundSums{0, kScores}},
-               {Wait{kC}},
-               {Multiply{.sums = kOut, .ring = kC, .fragments = 0}},
-               {Await{0}},
-               {Release{kC}}})},
+        {over(
+            {{Wait{kB}},
+             {TakeTurn{}},
+             {Multiply{.sums = kScores,
+                       .ring = kB,
+                       .a_row = nodes.scale(nodes.index(p.group), 64),
+                       .fresh = nodes.boolean(true),
+                       .a_ring = kA}},
+             {PassTurn{}},
+             {Await{0}},
+             {Release{kB}},
+             {ReduceRows{.rows = kTop, .sums = kScores, .op = Op::kMax}},
+             {MapSums{.sums = kScores, .sum = score, .value = weight()}},
+             {ReduceRows{
+                 .rows = kTotal, .sums = kScores, .op = Op::kAdd, .onto = true, .in_lanes = true}},
+             {RoundSums{0, kScores}},
+             {Wait{kC}},
+             {Multiply{.sums = kOut, .ring = kC, .fragments = 0}},
+             {Await{0}},
+             {Release{kC}}})},
         {Release{kA}},
-        {FoldRows{kTotal, "+"}},
+        {FoldRows{kTotal, Op::kAdd}},
         {MapSums{.sums = kOut, .sum = score, .value = f32("/", {score, p.rows[kTotal].value})}}};
   }
 
   Ref zero() { return nodes.integer(0); }
   Ref number(double value) { return nodes.number(value, ScalarType::kF32); }
-  Ref f32(const char* op, std::vector<Ref> args) {
-    return nodes.op(op, ScalarType::kF32, std::move(args));
+  Ref f32(const char* name, std::vector<Ref> args) {
+    return nodes.call(name, ScalarType::kF32, std::move(args));
   }
   Ref weight() { return f32("exp2", {f32("-", {score, p.rows[kTop].value})}); }
   Operation over(Body body) {
@@ -185,13 +186,13 @@ TEST_F(TileRows, RowsHaveAValueBeforeTheyAreUsed) {
 TEST_F(TileRows, PartsOfRowsAreFoldedBeforeTheyAreUsed) {
   erase<FoldRows>(math());
   EXPECT_EQ(refusal(), "rows 'total' are used where lanes have parts of them");
-  math().insert(math().begin() + 5, {FoldRows{kTotal, "+"}});
+  math().insert(math().begin() + 5, {FoldRows{kTotal, Op::kAdd}});
   EXPECT_EQ(refusal(), "");
   // The second round finds parts where the first one did not.
   rounds().insert(rounds().begin(), {MapRows{kTop, p.rows[kTotal].value}});
   EXPECT_EQ(refusal(), "rows 'total' are used where lanes have parts of them");
   erase<MapRows>(rounds());
-  math().insert(math().begin() + 6, {FoldRows{kTotal, "+"}});
+  math().insert(math().begin() + 6, {FoldRows{kTotal, Op::kAdd}});
   EXPECT_EQ(refusal(), "rows 'total' are folded where lanes have no parts of them");
 }
 
@@ -199,7 +200,7 @@ TEST_F(TileRows, RowsAreNotAddedFourTimes) {
   auto& reduce = std::get<ReduceRows>(rounds()[place_of<ReduceRows>(rounds(), 1)].is);
   reduce.in_lanes = false;
   EXPECT_EQ(refusal(), "rows 'total' are added to by each of four lanes");
-  reduce.op = "*";
+  reduce.op = Op::kMul;
   EXPECT_EQ(refusal(), "rows are folded by 'max' or '+', not '*'");
 }
 

@@ -37,11 +37,11 @@ TEST(Types, Rows) {
     Problem p;
     p.in("x", {6, 96}, type, low(type), is_float(type) ? 1 : 9);
     int i = 0;
-    for (const char* op : {"+", "max", "min", "argmin", "argmax"}) {
-      const bool place = op[0] == 'a';
-      const ScalarType of = place                             ? ScalarType::kI64
-                            : !is_float(type) && op[0] == '+' ? ScalarType::kI64
-                                                              : type;
+    for (const Op op : {Op::kAdd, Op::kMax, Op::kMin, Op::kArgMin, Op::kArgMax}) {
+      const bool place = op == Op::kArgMin || op == Op::kArgMax;
+      const ScalarType of = place                               ? ScalarType::kI64
+                            : !is_float(type) && op == Op::kAdd ? ScalarType::kI64
+                                                                : type;
       const std::string name = "y" + std::to_string(i++);
       p.out(name, {6}, of);
       const SymbolId row = p.symbol("i", 6), k = p.symbol("k", 96);
@@ -70,11 +70,12 @@ TEST(Types, Maps) {
     };
     const ScalarType of = is_float(type) ? type : ScalarType::kI64;
     const Ref x = value(p, p.load("x", {p.at(i), p.at(j)}));
-    const Ref capped = p.nodes.op("min", of, {x, make(4)});
+    const Ref capped = p.nodes.op(Op::kMin, of, {x, make(4)});
     p.store("y", {i, j}, {p.at(i), p.at(j)},
-            p.nodes.op("max", of, {p.nodes.op("*", of, {capped, make(2)}), make(1)}));
+            p.nodes.op(Op::kMax, of, {p.nodes.op(Op::kMul, of, {capped, make(2)}), make(1)}));
     const Ref other = value(p, p.load("x", {p.at(k), p.at(l)}));
-    p.store("z", {k, l}, {p.at(k), p.at(l)}, p.nodes.op("<", ScalarType::kBool, {make(0), other}));
+    p.store("z", {k, l}, {p.at(k), p.at(l)},
+            p.nodes.op(Op::kLess, ScalarType::kBool, {make(0), other}));
     for (const char* cache : {"default", "stream"}) {
       expect_right(*generator, p, {{"cache", std::string(cache)}}, tolerance(type));
       expect_right(*generator, p, {{"cache", std::string(cache)}, {"vector", std::int64_t{1}}},
@@ -90,16 +91,16 @@ TEST(Types, BuffersBeyondTwoToThe31) {
   p.out("y", {70000, 40000}, ScalarType::kF16);
   const SymbolId i = p.symbol("i", 70000), j = p.symbol("j", 40000);
   const Ref x = p.load("x", {p.at(i), p.at(j)});
-  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.op("*", x->type, {x, x}));
+  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.op(Op::kMul, x->type, {x, x}));
   EXPECT_NE(generate(*make_map(), p, {}).source.find("long long point"), std::string::npos);
   EXPECT_GT(modelled_us(*make_map(), p), 0);
   Problem q;
   q.in("x", {70000, 40000}, ScalarType::kF16);
   q.out("y", {70000});
   const SymbolId row = q.symbol("i", 70000), k = q.symbol("k", 40000);
-  q.store(
-      "y", {row}, {q.at(row)},
-      q.nodes.reduce("+", {k}, q.nodes.cast(q.load("x", {q.at(row), q.at(k)}), ScalarType::kF32)));
+  q.store("y", {row}, {q.at(row)},
+          q.nodes.reduce(Op::kAdd, {k},
+                         q.nodes.cast(q.load("x", {q.at(row), q.at(k)}), ScalarType::kF32)));
   EXPECT_NE(generate(*make_rowwise(), q, {}).source.find("(long long)row"), std::string::npos);
   EXPECT_GT(modelled_us(*make_rowwise(), q), 0);
 }
@@ -114,8 +115,8 @@ TEST(Types, WholesAndScans) {
     p.out("at", {1}, ScalarType::kI64);
     const SymbolId k = p.symbol("k", 640);
     const Ref x = value(p, p.load("x", {p.at(k)}));
-    p.store("y", {}, {p.nodes.integer(0)}, p.nodes.reduce("max", {k}, x));
-    p.store("at", {}, {p.nodes.integer(0)}, p.nodes.reduce("argmax", {k}, x));
+    p.store("y", {}, {p.nodes.integer(0)}, p.nodes.reduce(Op::kMax, {k}, x));
+    p.store("at", {}, {p.nodes.integer(0)}, p.nodes.reduce(Op::kArgMax, {k}, x));
     expect_right(*make_reduce(), p, {{"parts", std::int64_t{1}}}, tolerance(type));
 
     Problem q;
@@ -125,8 +126,8 @@ TEST(Types, WholesAndScans) {
     const Ref each = value(q, q.load("x", {q.at(i), q.at(r)}));
     const Ref before = q.nodes.non_negative(q.nodes.subtract(q.at(j), q.at(r)));
     q.store("y", {i, j}, {q.at(i), q.at(j)},
-            q.nodes.reduce("max", {r},
-                           q.nodes.select(before, each, q.nodes.identity("max", each->type))));
+            q.nodes.reduce(Op::kMax, {r},
+                           q.nodes.select(before, each, q.nodes.identity(Op::kMax, each->type))));
     expect_right(*make_scan(), q, {}, tolerance(type));
   }
 }

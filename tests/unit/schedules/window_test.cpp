@@ -27,7 +27,7 @@ struct Pool {
 };
 
 /// y = fold over a size x size window of x, where inside; `after` of it.
-void pool(Problem& p, Pool s, const char* op) {
+void pool(Problem& p, Pool s, Op op) {
   const std::int64_t oh = (s.height + 2 * s.pad - s.size) / s.stride + 1;
   const std::int64_t ow = (s.width + 2 * s.pad - s.size) / s.stride + 1;
   p.in("x", {s.planes, s.height, s.width});
@@ -46,21 +46,22 @@ void pool(Problem& p, Pool s, const char* op) {
   const Ref nothing = p.nodes.identity(op, ScalarType::kF32);
   Ref value =
       p.nodes.reduce(op, {a, b}, p.nodes.select(inside, p.load("x", {p.at(n), row, col}), nothing));
-  if (std::string(op) == "+") {
-    const Ref count = p.nodes.reduce("+", {a, b}, p.nodes.select(inside, p.number(1), p.number(0)));
+  if (op == Op::kAdd) {
+    const Ref count =
+        p.nodes.reduce(Op::kAdd, {a, b}, p.nodes.select(inside, p.number(1), p.number(0)));
     value = p.f("/", {value, count});
   }
   p.store("y", {n, h, w}, {p.at(n), p.at(h), p.at(w)}, value);
 }
 
 TEST(Window, MaxPool) {
-  at_all_points([](Problem& p) { pool(p, {3, 17, 32, 3, 2, 1}, "max"); });
-  at_all_points([](Problem& p) { pool(p, {2, 9, 21, 3, 2, 1}, "max"); });
-  at_all_points([](Problem& p) { pool(p, {2, 16, 16, 2, 2, 0}, "max"); });
+  at_all_points([](Problem& p) { pool(p, {3, 17, 32, 3, 2, 1}, Op::kMax); });
+  at_all_points([](Problem& p) { pool(p, {2, 9, 21, 3, 2, 1}, Op::kMax); });
+  at_all_points([](Problem& p) { pool(p, {2, 16, 16, 2, 2, 0}, Op::kMax); });
 }
 TEST(Window, AveragePool) {
-  at_all_points([](Problem& p) { pool(p, {2, 12, 16, 3, 1, 1}, "+"); });
-  at_all_points([](Problem& p) { pool(p, {1, 11, 13, 5, 3, 2}, "+"); });
+  at_all_points([](Problem& p) { pool(p, {2, 12, 16, 3, 1, 1}, Op::kAdd); });
+  at_all_points([](Problem& p) { pool(p, {1, 11, 13, 5, 3, 2}, Op::kAdd); });
 }
 
 TEST(Window, DepthwiseConvolution) {
@@ -81,7 +82,8 @@ TEST(Window, DepthwiseConvolution) {
       inside = p.nodes.both(inside, p.nodes.less(col, p.nodes.integer(width)));
       const Ref product = p.f("*", {p.load("x", {p.at(i), p.at(j), row, col}),
                                     p.load("k", {p.at(j), p.at(a), p.at(b)})});
-      const Ref sum = p.nodes.reduce("+", {a, b}, p.nodes.select(inside, product, p.number(0)));
+      const Ref sum =
+          p.nodes.reduce(Op::kAdd, {a, b}, p.nodes.select(inside, product, p.number(0)));
       p.store("y", {i, j, h, w}, {p.at(i), p.at(j), p.at(h), p.at(w)},
               p.f("max", {p.f("+", {sum, p.load("bias", {p.at(j)})}), p.number(0)}));
     };
@@ -102,9 +104,9 @@ TEST(Window, OneDimensionChannelsLast) {
     const auto x = [&](SymbolId i, SymbolId s, SymbolId j) {
       return p.load("x", {p.at(i), p.nodes.add(p.nodes.scale(p.at(s), 2), p.at(a)), p.at(j)});
     };
-    p.store("y", {n, t, c}, {p.at(n), p.at(t), p.at(c)}, p.nodes.reduce("max", {a}, x(n, t, c)));
+    p.store("y", {n, t, c}, {p.at(n), p.at(t), p.at(c)}, p.nodes.reduce(Op::kMax, {a}, x(n, t, c)));
     p.store("where", {n2, t2, c2}, {p.at(n2), p.at(t2), p.at(c2)},
-            p.nodes.reduce("argmax", {a}, x(n2, t2, c2)));
+            p.nodes.reduce(Op::kArgMax, {a}, x(n2, t2, c2)));
   });
 }
 
@@ -113,7 +115,7 @@ TEST(Window, RefusesLongReductions) {
   p.in("x", {8, 1600});
   p.out("y", {8});
   const SymbolId i = p.symbol("i", 8), k = p.symbol("k", 1600);
-  p.store("y", {i}, {p.at(i)}, p.nodes.reduce("+", {k}, p.load("x", {p.at(i), p.at(k)})));
+  p.store("y", {i}, {p.at(i)}, p.nodes.reduce(Op::kAdd, {k}, p.load("x", {p.at(i), p.at(k)})));
   EXPECT_FALSE(make_window()->match(p.goal()).has_value());
 }
 
@@ -121,7 +123,7 @@ TEST(Window, DISABLED_Model) {
   const auto generator = make_window();
   for (const std::int64_t outputs : {1, 2, 4, 8}) {
     Problem p;
-    pool(p, {64 * 32, 128, 128, 3, 2, 1}, "max");
+    pool(p, {64 * 32, 128, 128, 3, 2, 1}, Op::kMax);
     for (const std::int64_t along : {0, 1})
       std::cout << along << ", " << outputs << ": "
                 << modelled_us(*generator, p, {{"outputs", outputs}, {"along", along}}) << " us of "
