@@ -15,7 +15,7 @@ Result<Generated> kernel_of(const tile::Program& program, const Goal& goal) {
   if (auto ok = tile::verify(program, limits); !ok) return std::unexpected(ok.error());
   Generated generated;
   generated.source = tile::print(program);
-  generated.includes = {"cuda.h"};
+  if (!program.views.empty()) generated.includes = {"cuda.h"};  // CUtensorMap
   GeneratedLaunch launch{.kernel = program.kernel,
                          .grid = {program.grid},
                          .block = {program.threads()},

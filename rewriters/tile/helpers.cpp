@@ -195,7 +195,8 @@ __device__ __forceinline__ void $prefixadd_short_runs(float (&sums)[kCount],
 
 std::string helpers_of(const Helpers& helpers, const std::string& prefix) {
   const Holes holes = {{"prefix", prefix}};
-  std::string text = schedules::address_function(prefix) + filled(kBarriers, holes);
+  std::string text;
+  if (helpers.barriers) text += schedules::address_function(prefix) + filled(kBarriers, holes);
   if (helpers.cluster) text += filled(kCluster, holes);
   for (const auto& [rank, blocks] : helpers.copies) text += copy_function(rank, blocks, prefix);
   for (const auto& [rank, adds] : helpers.stores) text += store_function(rank, adds, prefix);

@@ -9,6 +9,7 @@ namespace hone::tile {
 
 /// What a kernel does, of which each needs functions.
 struct Helpers {
+  bool barriers = true;                       ///< rings have barriers in shared memory
   bool cluster = false;                       ///< blocks arrive at one another's barriers
   bool registers = false;                     ///< roles give and take registers
   bool runs = false;                          ///< runs are added up, and what that loses is kept

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace hone::tile {
 
 std::int64_t line_of(ScalarType type) { return 128 / static_cast<std::int64_t>(size_of(type)); }
@@ -13,6 +15,37 @@ Layout wgmma_operand(std::int64_t rows, std::int64_t k, bool along_k, ScalarType
   // Lines of one row; further k in bands after all rows.
   if (along_k) return Layout({{{rows, line}}, {{line, 1}, {k / line, rows * line}}}, 128);
   return Layout({{{line, 1}, {rows / line, k * line}}, {{k, line}}}, 128);
+}
+
+Layout swizzled_lines(std::int64_t rows, std::int64_t k, bool along_k, ScalarType type) {
+  const std::int64_t lines = along_k ? rows : k, width = along_k ? k : rows;
+  const std::int64_t band = std::min(width, line_of(type));
+  std::vector<Dimension> dimensions = {{{lines, band}}, {{band, 1}, {width / band, lines * band}}};
+  if (!along_k) std::swap(dimensions[0], dimensions[1]);
+  return Layout(std::move(dimensions), static_cast<int>(band * static_cast<int>(size_of(type))));
+}
+
+Layout padded_lines(std::int64_t rows, std::int64_t k, bool along_k, std::int64_t step) {
+  std::vector<Dimension> dimensions = {{{rows, step}}, {{k, 1}}};
+  if (!along_k) dimensions = {{{rows, 1}}, {{k, step}}};
+  return Layout(std::move(dimensions));
+}
+
+bool is_in_lines(const SharedTile& tile) {
+  if (tile.layout.rank() != 2) return false;
+  const std::int64_t rows = tile.layout.extent(0), k = tile.layout.extent(1);
+  const bool along_k = is_along_k(tile);
+  const std::int64_t width = along_k ? k : rows;
+  if (tile.layout.swizzle() == 0) {
+    return line_step(tile) >= width &&
+           tile.layout == padded_lines(rows, k, along_k, line_step(tile));
+  }
+  return width % std::min(width, line_of(tile.type)) == 0 &&
+         tile.layout == swizzled_lines(rows, k, along_k, tile.type);
+}
+
+std::int64_t line_step(const SharedTile& tile) {
+  return tile.layout.dimension(is_along_k(tile) ? 0 : 1)[0].stride;
 }
 
 std::int64_t staged_columns(ScalarType type) { return line_of(type); }
@@ -153,6 +186,84 @@ std::string product_mistake(const SharedTile& a, const SharedTile& b, int column
     if (rows % 8 != 0 || !is_operand(*tile, along_k))
       return fmt::format("'{}' does not lie as wgmma reads it: {}", tile->name,
                          tile->layout.describe());
+  }
+  return {};
+}
+
+std::string copy_mistake(const CopyTile& copy, const SharedTile& tile) {
+  const auto size = static_cast<int>(size_of(tile.type));
+  const std::int64_t along = tile.layout.extent(copy.along_k ? 1 : 0);
+  const bool loads = copy.value->kind == nest::Node::Kind::kLoad;
+  if (!is_in_lines(tile))
+    return fmt::format("'{}' does not lie in lines: {}", tile.name, tile.layout.describe());
+  if (tile.layout.swizzle() != 0 && is_along_k(tile) != copy.along_k)
+    return fmt::format("'{}' is copied across its swizzled lines", tile.name);
+  if (copy.piece < 1 || along % copy.piece != 0 || 16 % size != 0 || copy.piece * size > 16 ||
+      (copy.piece > 1 && !loads)) {
+    return fmt::format("'{}' is copied in pieces of {} of {}", tile.name, copy.piece,
+                       to_string(tile.type));
+  }
+  if (copy.way == CopyWay::kAsync &&
+      (!loads || copy.value->type != tile.type || copy.piece * size < 4 ||
+       copy.value->args[0]->has_load || (copy.piece > 1 && is_along_k(tile) != copy.along_k) ||
+       (copy.piece > 1 && !copy.mask->is_constant()))) {
+    return fmt::format("cp.async cannot make '{}', {} of {} at a time", tile.name, copy.piece,
+                       to_string(tile.type));
+  }
+  return {};
+}
+
+std::string product_mistake(const WarpMultiply& multiply, const SharedTile& a, const SharedTile& b,
+                            const Sums& sums) {
+  const bool fp8 = is_fp8(a.type) && is_fp8(b.type), tf32 = a.type == ScalarType::kF32;
+  const bool half = a.type == ScalarType::kF16 || a.type == ScalarType::kBf16;
+  if (!fp8 && (a.type != b.type || (!half && !tf32)))
+    return fmt::format("mma.sync does not multiply {} by {}", to_string(a.type), to_string(b.type));
+  if (multiply.thrice && !tf32)
+    return fmt::format("three products of {}, of which one leaves nothing", to_string(a.type));
+  if (sums.of != SumsOf::kWarp || sums.type != ScalarType::kF32 || sums.rows < 16 ||
+      sums.rows % 16 != 0 || sums.columns < 16 || sums.columns % 16 != 0)
+    return fmt::format("'{}' are no blocks of 16 x 16 of a warp", sums.name);
+  const std::int64_t k = a.layout.extent(1);
+  if (k != b.layout.extent(1) || k % wgmma_k(a.type) != 0) {
+    return fmt::format("{} and {} of k in '{}' and '{}'; mma.sync has a same multiple of {}", k,
+                       b.layout.extent(1), a.name, b.name, wgmma_k(a.type));
+  }
+  for (const SharedTile* tile : {&a, &b}) {
+    const bool along_k = is_along_k(*tile);
+    if (fp8 && !along_k) {
+      return fmt::format("'{}' lies along its rows; mma.sync reads 8-bit floats along k only",
+                         tile->name);
+    }
+    // ldmatrix reads 16 bytes at multiples of 16 bytes.
+    const bool matrices = along_k || !tf32;
+    if (matrices && tile->layout.swizzle() == 0 &&
+        line_step(*tile) * static_cast<std::int64_t>(size_of(tile->type)) % 16 != 0)
+      return fmt::format("lines of '{}' do not begin at multiples of 16 bytes", tile->name);
+  }
+  return {};
+}
+
+std::string product_mistake(const SharedTile& a, const SharedTile& b, const Sums& sums,
+                            int threads) {
+  if (sums.of != SumsOf::kThread || a.type != sums.type || b.type != sums.type ||
+      (sums.type != ScalarType::kF32 && sums.type != ScalarType::kF64)) {
+    return fmt::format("{} by {} is not added up in '{}' of a thread", to_string(a.type),
+                       to_string(b.type), sums.name);
+  }
+  const int run = sums.run();
+  if (sums.rows % run != 0 || sums.columns % run != 0 || sums.across < 8 || sums.across % 8 != 0 ||
+      threads % (4 * sums.across) != 0 || a.layout.extent(0) != threads / sums.across * sums.rows ||
+      b.layout.extent(0) != std::int64_t{sums.across} * sums.columns ||
+      a.layout.extent(1) != b.layout.extent(1)) {
+    return fmt::format("{} threads with {} x {} sums each do not fill '{}' by '{}'", threads,
+                       sums.rows, sums.columns, a.name, b.name);
+  }
+  for (const SharedTile* tile : {&a, &b}) {
+    if (is_along_k(*tile) || tile->layout.swizzle() != 0 || line_step(*tile) % run != 0) {
+      return fmt::format("'{}' does not lie as threads read it: {}", tile->name,
+                         tile->layout.describe());
+    }
   }
   return {};
 }

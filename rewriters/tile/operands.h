@@ -22,6 +22,19 @@ namespace hone::tile {
 /// Whether the tile lies so.
 [[nodiscard]] bool is_operand(const SharedTile& tile, bool along_k);
 
+/// How a tile of (row, k) lies that threads write and read: lines along k or the rows, without
+/// gaps, in bands of 128 bytes at most whose 16-byte pieces are swizzled, so that eight lines'
+/// pieces of one place lie in different banks; or each line after the other, from a multiple of
+/// `step` on.
+[[nodiscard]] Layout swizzled_lines(std::int64_t rows, std::int64_t k, bool along_k,
+                                    ScalarType type);
+[[nodiscard]] Layout padded_lines(std::int64_t rows, std::int64_t k, bool along_k,
+                                  std::int64_t step);
+/// Whether the tile lies so, swizzled or not.
+[[nodiscard]] bool is_in_lines(const SharedTile& tile);
+/// From one line of such a tile to the next [elements].
+[[nodiscard]] std::int64_t line_step(const SharedTile& tile);
+
 /// How 64 rows of outputs lie in a staging: bands of as many columns as 128 bytes hold.
 [[nodiscard]] Layout staged_outputs(std::int64_t columns, ScalarType type);
 [[nodiscard]] std::int64_t staged_columns(ScalarType type);  // of a band
@@ -45,5 +58,13 @@ namespace hone::tile {
 /// registers and B in shared memory.
 [[nodiscard]] std::string product_mistake(const SharedTile& a, const SharedTile& b, int columns);
 [[nodiscard]] std::string product_mistake(const Fragments& a, const SharedTile& b, int columns);
+
+/// Why threads cannot copy to the tile so, or multiply these by mma.sync or by multiply-adds;
+/// empty: they can.
+[[nodiscard]] std::string copy_mistake(const CopyTile& copy, const SharedTile& tile);
+[[nodiscard]] std::string product_mistake(const WarpMultiply& multiply, const SharedTile& a,
+                                          const SharedTile& b, const Sums& sums);
+[[nodiscard]] std::string product_mistake(const SharedTile& a, const SharedTile& b,
+                                          const Sums& sums, int threads);
 
 }  // namespace hone::tile

@@ -16,6 +16,7 @@
 #include "rewriters/tile/program.h"
 #include "rewriters/tile/rows_text.h"
 #include "rewriters/tile/store_text.h"
+#include "rewriters/tile/stream_text.h"
 #include "rewriters/tile/tf32_text.h"
 
 namespace hone::tile {
@@ -37,6 +38,14 @@ class ProgramPrinter {
           "last", "to",   "one",   "other", "part", "box",     "first",   "at"})
       names_.take(word);
     take_names_of_reads();
+    if (streams()) {
+      for (const char* word :
+           {"thread", "lane",   "warp",    "fill",    "more",     "ahead",   "read",   "now",
+            "step",   "pair",   "column",  "line",    "k",        "i",       "from",   "got",
+            "from_a", "from_b", "frag_a",  "frag_b",  "now_a",    "now_b",   "here_a", "here_b",
+            "line_a", "line_b", "small_a", "small_b", "thread_m", "thread_n"})
+        names_.take(word);
+    }
     for (std::size_t r = 0; r < p_.rings.size(); ++r)
       if (p_.is_written(static_cast<int>(r)) || is_read_by_warps(static_cast<int>(r)))
         for (const char* word :
@@ -51,6 +60,7 @@ class ProgramPrinter {
     values_.indices[p_.block] = "static_cast<int>(blockIdx.x)";
     group_ = names_.fresh("group");
     values_.indices[p_.group] = group_;
+    if (p_.warp >= 0) values_.indices[p_.warp] = "warp";
     for (const View& view : p_.views) view_names_.push_back(names_.fresh(view.name));
     for (const Ring& ring : p_.rings) {
       const std::string suffix = p_.rings.size() == 1 ? "" : "_" + ring.name;
@@ -67,6 +77,7 @@ class ProgramPrinter {
       staging_names_.push_back(names_.fresh(staging.tile.name));
     for (const Sums& sums : p_.sums) sums_names_.push_back(names_.fresh(sums.name));
     rows_.emplace(p_, values_, names_, sums_names_);
+    streams_.emplace(p_, values_, names_, parameter_names_);
     stores_.emplace(p_, values_,
                     StoreText::Called{sums_names_, view_names_, staging_names_, parameter_names_});
   }
@@ -83,11 +94,17 @@ class ProgramPrinter {
                                        type_name(parameter.type),
                                        parameter_names_.at(parameter.buffer)));
     code.open_function(
-        fmt::format("__global__ void __launch_bounds__({}, 1) {}{}", p_.threads(),
+        fmt::format("__global__ void __launch_bounds__({}{}) {}{}", p_.threads(),
+                    p_.resident == 0 ? "" : fmt::format(", {}", p_.resident),
                     p_.cluster > 1 ? fmt::format("__cluster_dims__({}) ", p_.cluster) : "",
                     p_.kernel),
         parameters);
     arena(code);
+    if (streams()) {
+      role_text(p_.roles[0], 0, code);
+      code.close();
+      return helpers() + code.text();
+    }
     int first = 0;
     for (std::size_t r = 0; r < p_.roles.size(); ++r) {
       const Role& role = p_.roles[r];
@@ -114,6 +131,8 @@ class ProgramPrinter {
   }
 
  private:
+  bool streams() const { return p_.streams(); }
+
   /// What stores call the inputs that they read several at once.
   void take_names_of_reads() {
     for (const Role& role : p_.roles) {
@@ -151,7 +170,7 @@ class ProgramPrinter {
                                  tile.layout.extent(1), tile.layout.describe()));
         code.line(fmt::format("{0}* const {1} = reinterpret_cast<{0}*>({2}shared + {3});",
                               type_name(tile.type), rings_[r].tiles[t], p_.prefix, offset));
-        offset += ring.stages * tile.bytes();
+        offset += ring.stages * p_.stage_step(static_cast<int>(r), tile);
       }
     }
     for (std::size_t s = 0; s < p_.stagings.size(); ++s) {
@@ -163,6 +182,10 @@ class ProgramPrinter {
                             type_name(tile.type), staging_names_[s], p_.prefix, offset));
       offset += groups * tile.bytes();
     }
+    if (!streams()) barriers(offset, code);
+  }
+
+  void barriers(std::int64_t offset, Code& code) {
     for (std::size_t r = 0; r < p_.rings.size(); ++r) {
       code.line(fmt::format(
           "unsigned long long* const {} = reinterpret_cast<unsigned long long*>({}shared + {});",
@@ -229,6 +252,10 @@ class ProgramPrinter {
     std::set<int> sums;
     for_each_operation(body, [&](const Operation& operation) {
       if (const auto* multiply = std::get_if<Multiply>(&operation.is)) sums.insert(multiply->sums);
+      if (const auto* by_warps = std::get_if<WarpMultiply>(&operation.is))
+        sums.insert(by_warps->sums);
+      if (const auto* by_threads = std::get_if<ThreadMultiply>(&operation.is))
+        sums.insert(by_threads->sums);
       if (const auto* add = std::get_if<AddRuns>(&operation.is)) sums.insert(add->sums);
     });
     return sums;
@@ -243,7 +270,7 @@ class ProgramPrinter {
   }
 
   void role_text(const Role& role, int first_group, Code& code) {
-    code.comment(fmt::format("Role '{}'.", role.name));
+    if (!streams()) code.comment(fmt::format("Role '{}'.", role.name));
     const int each = p_.registers_at_launch(Limits().registers);
     if (role.registers > 0)
       code.line(fmt::format("{}{}_registers<{}>();", p_.prefix,
@@ -253,11 +280,19 @@ class ProgramPrinter {
       code.line(fmt::format("const int {} = static_cast<int>(threadIdx.x) / 128 - {};", group_,
                             first_group));
     sums_here_ = sums_of(role.body);
-    if (!sums_here_.empty())
+    if (streams()) {
+      code.line("const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;");
+    } else if (!sums_here_.empty()) {
       code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;");
+    }
     for (const int s : sums_here_) {
-      code.line(fmt::format("float {}[{}] = {{}};", sums_names_[static_cast<std::size_t>(s)],
-                            p_.sums[static_cast<std::size_t>(s)].columns / 2));
+      const Sums& sums = p_.sums[static_cast<std::size_t>(s)];
+      code.line(fmt::format("{} {}[{}] = {{}};", type_name(sums.type),
+                            sums_names_[static_cast<std::size_t>(s)], sums.count()));
+    }
+    if (!sums_here_.empty()) {
+      const Sums& sums = p_.sums[static_cast<std::size_t>(*sums_here_.begin())];
+      if (sums.of == SumsOf::kThread) code.lines(thread_places(sums));
     }
     rows_->begin(role, group_, code);
     multiplying_.clear();
@@ -302,6 +337,38 @@ class ProgramPrinter {
     code.open(fmt::format("for (int {0} = {1}; {0} < {2}; {3})", name, first, end,
                           step == "1" ? "++" + name : name + " += " + step));
     body_text(loop.body, code);
+    code.close();
+  }
+
+  StreamText::Called called(int ring) const {
+    return {names(ring).stage, names(ring).stages, names(ring).tiles};
+  }
+
+  void text(const Stream& stream, Code& code) {
+    values_.indices[stream.symbol] = names_.fresh(p_.nodes->symbol(stream.symbol).name);
+    Code body;
+    const ThreadMultiply* multiply = multiply_adds_of(stream);
+    for (const Operation& operation : stream.body) {
+      if (&operation != &stream.body.front() || multiply == nullptr)
+        std::visit([&](const auto& one) { text(one, body); }, operation.is);
+    }
+    streams_->write(
+        stream, called(stream.ring),
+        multiply == nullptr ? "" : sums_names_[static_cast<std::size_t>(multiply->sums)],
+        body.text(), code);
+  }
+
+  void text(const WarpMultiply& multiply, Code& code) {
+    streams_->write(multiply, called(multiply.ring),
+                    sums_names_[static_cast<std::size_t>(multiply.sums)], code);
+  }
+
+  /// The first of its stream, whose text has it.
+  void text(const ThreadMultiply&, Code&) {}
+
+  void text(const When& when, Code& code) {
+    code.open(fmt::format("if ({})", values_.print(when.condition)));
+    body_text(when.body, code);
     code.close();
   }
 
@@ -534,15 +601,17 @@ class ProgramPrinter {
   std::string helpers() {
     bool given = false;
     for (const Role& role : p_.roles) given |= role.registers > 0;
-    std::string text = helpers_of({.cluster = p_.cluster > 1,
+    std::string text = helpers_of({.barriers = !streams(),
+                                   .cluster = p_.cluster > 1,
                                    .registers = given,
                                    .runs = runs_,
                                    .short_runs = short_runs_,
                                    .copies = copies_,
                                    .stores = stores_->tensors(),
                                    .groups_meet = stores_->groups_meet(),
-                                   .packs = stores_->packs() || splits_},
+                                   .packs = stores_->packs() || streams_->packs() || splits_},
                                   p_.prefix);
+    if (streams()) return text + streams_->helpers();
     text += schedules::warpgroup_helpers(p_.prefix);
     text += rows_->helpers() + tf32_.text(p_.prefix);
     products(text);
@@ -586,6 +655,7 @@ class ProgramPrinter {
   std::vector<RingNames> rings_;
   std::set<int> sums_here_;  ///< of the role that is printed
   std::optional<RowsText> rows_;
+  std::optional<StreamText> streams_;
   std::optional<StoreText> stores_;
   std::vector<int> multiplying_;  ///< sums of products on their way
   const Role* role_ = nullptr;    ///< that is printed

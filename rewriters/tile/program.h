@@ -16,6 +16,7 @@
 #include "rewriters/affine/node.h"
 #include "rewriters/tile/layout.h"
 #include "rewriters/tile/rows.h"
+#include "rewriters/tile/streams.h"
 
 namespace hone::tile {
 
@@ -44,6 +45,9 @@ struct SharedTile {
 
   /// Of one stage; each begins at a multiple of 1024.
   [[nodiscard]] std::int64_t bytes() const;  // [B]
+  /// Of a stage that threads copy (Stream), with what stands between its lines; each begins at a
+  /// multiple of 16.
+  [[nodiscard]] std::int64_t streamed_bytes() const;  // [B]
 };
 
 /// Stages of shared memory with two barriers each: full, once all of its copies have come or its
@@ -62,16 +66,28 @@ struct Staging {
                     ///< turned_outputs() has them
 };
 
-/// Sums of a product, in the registers of each warp group of a role: 64 x columns, in f32.
+/// Who has the sums of one instruction, or of one place in the tile.
+enum class SumsOf {
+  kWarpGroup,  ///< wgmma's: 64 rows, as wgmma_sums()
+  kWarp,       ///< of mma.sync: blocks of 16 x 8, as mma_sums(), one row of blocks after the other
+  kThread,     ///< row by row, in runs of 16 bytes: README.md says of which places
+};
+
+/// Sums of a product, in registers: rows x columns of each warp group, warp or thread of a role.
 struct Sums {
   std::string name;
   int columns = 64;
+  int rows = 64;
+  SumsOf of = SumsOf::kWarpGroup;
+  ScalarType type = ScalarType::kF32;  ///< f64: of a thread alone
+  int across = 8;                      ///< of a thread: so many threads side by side
+
+  [[nodiscard]] int count() const;  ///< of each thread
+  /// Of a thread: neighbours that go together, which are 16 bytes.
+  [[nodiscard]] int run() const { return 16 / static_cast<int>(size_of(type)); }
 };
 
 // --- Operations. Rings, tiles, views and sums are named by their places in the program. ---
-
-struct Operation;
-using Body = std::vector<Operation>;
 
 /// A named integer.
 struct Define {
@@ -155,8 +171,9 @@ struct Beside {
 /// the nest's own value of one output, in which `sum` stands for the sum.
 struct Store {
   int sums = 0;
-  int runs = -1;                                 ///< not -1: the sum is that of both, in f64
-  Ref row = nullptr, column = nullptr;           ///< of the sums' first element in the output
+  int runs = -1;  ///< not -1: the sum is that of both, in f64
+  /// Of the sums' first element in the output; where each thread has its own, of all of them.
+  Ref row = nullptr, column = nullptr;
   SymbolId row_symbol = -1, column_symbol = -1;  ///< what they are called in value, element, guard
   std::int64_t rows = 0, columns = 0;            ///< of the output
   std::string buffer;
@@ -176,19 +193,23 @@ struct Store {
 struct Operation {
   std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, AddRuns,
                Store, Release, Await, SplitTile, ReadFragments, ReadPatch, MapSums, MapRows,
-               ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn>
+               ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn, Stream, WarpMultiply,
+               ThreadMultiply, When>
       is;
 };
 
-/// All operations of a body and of loops in it, in order.
+/// All operations of a body and of those that have one, in order.
 void for_each_operation(const Body& body, const std::function<void(const Operation&)>& visit);
 
 struct Role {
   std::string name;
   int warp_groups = 1;      ///< of 128 threads
+  int warps = 0;            ///< not 0: so many warps, of a role that streams
   int registers = 0;        ///< of each thread, a multiple of 8; 0: what the compiler gives
   bool one_thread = false;  ///< the body is for one thread of the role
   Body body;
+
+  [[nodiscard]] int threads() const { return warps > 0 ? warps * 32 : warp_groups * 128; }
 };
 
 struct Program {
@@ -200,6 +221,8 @@ struct Program {
   int cluster = 1;        ///< neighbouring blocks that share copies; rank r is block % cluster
   SymbolId block = -1;    ///< the block's number
   SymbolId group = -1;    ///< the warp group's number in its role
+  SymbolId warp = -1;     ///< the warp's, in a role that streams
+  int resident = 1;       ///< blocks that a multiprocessor has registers for; 0: is not said
   std::vector<View> views;
   std::vector<Ring> rings;
   std::vector<Staging> stagings;
@@ -217,13 +240,19 @@ struct Program {
   std::vector<Parameter> parameters;
 
   [[nodiscard]] int threads() const;
-  /// Whether threads write this ring; else bulk copies fill it.
+  /// Whether its only role fills and reads its ring by itself.
+  [[nodiscard]] bool streams() const { return !rings.empty() && is_streamed(0); }
+  /// Whether the role that reads this ring fills it, in a Stream.
+  [[nodiscard]] bool is_streamed(int ring) const;
+  /// Whether threads of another role write this ring; else bulk copies fill it.
   [[nodiscard]] bool is_written(int ring) const;
   /// Arrivals that make a stage full, beside the bytes of bulk copies.
   [[nodiscard]] int writers(int ring) const;
   /// Of each thread before a role gives or takes any, where one block has all `registers`.
   [[nodiscard]] int registers_at_launch(int registers) const;
-  /// Tiles of rings and stagings, each rounded up to 1024 bytes, then barriers.
+  /// From one stage of a tile of this ring to the next.
+  [[nodiscard]] std::int64_t stage_step(int ring, const SharedTile& tile) const;  // [B]
+  /// Tiles of rings and stagings, then barriers.
   [[nodiscard]] std::int64_t shared_bytes() const;                 // [B]
   [[nodiscard]] std::int64_t stage_bytes(const Ring& ring) const;  // [B]
 };
@@ -243,7 +272,8 @@ struct Limits {
 ///   more shared memory than a block has.
 [[nodiscard]] Result<void> verify(const Program& program, const Limits& limits);
 
-/// The kernel and what stands before it, for sm_90a. The program must verify.
+/// The kernel and what stands before it: for sm_90a, or of a program that streams for whatever its
+/// products are for. The program must verify.
 [[nodiscard]] std::string print(const Program& program);
 
 }  // namespace hone::tile

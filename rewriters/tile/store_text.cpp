@@ -13,8 +13,6 @@ using schedules::filled;
 using schedules::Holes;
 using schedules::type_name;
 
-std::string sum_type(const Store& store) { return store.runs < 0 ? "float" : "double"; }
-
 /// What lies beyond the output is not copied, and what it would be made of not read.
 std::string within(const Store& store) {
   bool loads = false;
@@ -27,6 +25,11 @@ std::string within(const Store& store) {
 
 }  // namespace
 
+std::string StoreText::sum_type(const Store& store) const {
+  const ScalarType type = p_.sums[static_cast<std::size_t>(store.sums)].type;
+  return store.runs < 0 ? type_name(type) : "double";
+}
+
 void StoreText::write(const Store& store, Code& code) {
   packs_ = true;
   groups_meet_ |= store.staging >= 0;
@@ -34,8 +37,9 @@ void StoreText::write(const Store& store, Code& code) {
   store.view < 0 ? write_turned(store, code) : write_staged(store, code);
 }
 
-/// Two neighbouring sums from place `at` on: "{sums[at], sums[at + 1]}".
-std::string StoreText::two_sums(const Store& store, const std::string& at, int more) const {
+/// Neighbouring sums from place `at` on: "{sums[at], sums[at + 1]}".
+std::string StoreText::some_sums(const Store& store, const std::string& at, int more,
+                                 int count) const {
   const auto one = [&](int number) {
     const std::string place = number == 0 ? at : fmt::format("{} + {}", at, number);
     const std::string& sums = called_.sums[static_cast<std::size_t>(store.sums)];
@@ -43,7 +47,10 @@ std::string StoreText::two_sums(const Store& store, const std::string& at, int m
     return fmt::format("static_cast<double>({}[{}]) + {}[{}]", sums, place,
                        called_.sums[static_cast<std::size_t>(store.runs)], place);
   };
-  return fmt::format("{{{}, {}}}", one(more), one(more + 1));
+  std::string all;
+  for (int number = more; number < more + count; ++number)
+    all += (all.empty() ? "{" : ", ") + one(number);
+  return all + "}";
 }
 
 /// Reads `width` neighbours of each input that allows it; the printer then knows the one for j.
@@ -118,35 +125,83 @@ std::string StoreText::of_group(std::int64_t elements) const {
   return group == "0" ? "" : fmt::format(" + {} * {}", group, elements);
 }
 
+int StoreText::width_of(const Store& store) const {
+  const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
+  if (sums.of == SumsOf::kThread) return sums.run();
+  return size_of(store.type) == 2 && store.runs < 0 && store.contiguous >= 4 &&
+                 sums.columns % 16 == 0
+             ? 4
+             : 2;
+}
+
+std::string StoreText::inside(const Store& store, std::int64_t rows, std::int64_t columns) const {
+  std::string condition;
+  const auto require = [&](const std::string& name, nest::Ref first, std::int64_t count,
+                           std::int64_t size) {
+    const auto range = p_.nodes->range(first);
+    if (range && range->high + count <= size) return;
+    condition += fmt::format("{}{} < {}", condition.empty() ? "" : " && ", name, size);
+  };
+  require("m", store.row, rows, store.rows);
+  require("n_run", store.column, columns, store.columns);
+  return condition;
+}
+
 void StoreText::write_by_threads(const Store& store, Code& code) {
   const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
-  const std::string& name = called_.sums[static_cast<std::size_t>(store.sums)];
-  const int width =
-      size_of(store.type) == 2 && store.runs < 0 && store.contiguous >= 4 && sums.columns % 16 == 0
-          ? 4
-          : 2;
-  const Holes holes = {{"prefix", p_.prefix},
-                       {"sums", name},
-                       {"sums0", two_sums(store, "j * 4", 0)},
-                       {"sums2", two_sums(store, "j * 4", 2)},
-                       {"sum_type", sum_type(store)},
-                       {"row", values_.print_index(store.row)},
-                       {"column", values_.print_index(store.column)},
-                       {"rows", std::to_string(store.rows)},
-                       {"columns", std::to_string(store.columns)},
-                       {"width", std::to_string(width)},
-                       {"eighths", std::to_string(sums.columns / 8)},
-                       {"outputs", outputs(store, width)}};
-  std::string all = filled(R"(// Outputs (m, n_run) and its right neighbours from their sums.
-const auto store = [&](int m, int n_run, const $prefixpack<$sum_type, $width>& sum) {
-  if (m < $rows && n_run < $columns) {
+  const bool of_thread = sums.of == SumsOf::kThread, of_warp = sums.of == SumsOf::kWarp;
+  const int width = width_of(store), run = sums.run();
+  const std::int64_t down = p_.threads() / sums.across;
+  const std::string at = of_warp ? fmt::format("(i * {} + j) * 4", sums.columns / 8) : "j * 4";
+  const std::string condition =
+      of_thread ? inside(store, down * sums.rows, std::int64_t{sums.across} * sums.columns)
+                : inside(store, sums.rows, sums.columns);
+  const Holes holes = {
+      {"prefix", p_.prefix},
+      {"sums", called_.sums[static_cast<std::size_t>(store.sums)]},
+      {"sums0", some_sums(store, at, 0, 2)},
+      {"sums2", some_sums(store, at, 2, 2)},
+      {"sums_run", some_sums(store, fmt::format("i * {} + j * {}", sums.columns, run), 0, run)},
+      {"sum_type", sum_type(store)},
+      {"row", values_.print_index(store.row)},
+      {"column", values_.print_index(store.column)},
+      {"condition", condition},
+      {"width", std::to_string(width)},
+      {"eighths", std::to_string(sums.columns / 8)},
+      {"blocks", std::to_string(sums.rows / 16)},
+      {"run", std::to_string(run)},
+      {"of_rows", std::to_string(sums.rows)},
+      {"runs", std::to_string(sums.columns / run)},
+      {"below", std::to_string(down * run)},
+      {"beside", std::to_string(sums.across * run)},
+      {"outputs", outputs(store, width)}};
+  std::string all = "// Outputs (m, n_run) and its right neighbours from their sums.\n";
+  all += filled(
+      condition.empty()
+          ? R"(const auto store = [&](int m, int n_run, const $prefixpack<$sum_type, $width>& sum) {
+  $outputs
+};
+)"
+          : R"(const auto store = [&](int m, int n_run, const $prefixpack<$sum_type, $width>& sum) {
+  if ($condition) {
     $outputs
   }
 };
-const int m = $row + warp * 16 + lane / 4;
 )",
-                           holes);
-  all +=
+      holes);
+  if (of_thread) {
+    all += filled(R"(#pragma unroll
+for (int i = 0; i < $of_rows; ++i) {
+  const int m = $row + i / $run * $below + thread_m * $run + i % $run;
+#pragma unroll
+  for (int j = 0; j < $runs; ++j) store(m, $column + j * $beside + thread_n * $run, $sums_run);
+}
+)",
+                  holes);
+    code.block(all);
+    return;
+  }
+  const std::string rows =
       filled(width == 2 ? R"(#pragma unroll
 for (int j = 0; j < $eighths; ++j) {
   const int n = $column + j * 8 + lane % 4 * 2;
@@ -158,7 +213,7 @@ for (int j = 0; j < $eighths; ++j) {
 const bool odd = lane % 2 != 0;
 #pragma unroll
 for (int l = 0; l < $eighths; ++l) {
-  const int half = l % 2, at = l / 2 * 8 + half * 2;
+  const int half = l % 2, at = $first_at + half * 2;
   const float left[2] = {$sums[at], $sums[at + 1]};
   const float right[2] = {$sums[at + 4], $sums[at + 5]};
   const float got0 = __shfl_xor_sync(0xffffffffu, odd ? left[0] : right[0], 1);
@@ -168,7 +223,25 @@ for (int l = 0; l < $eighths; ++l) {
         {odd ? got0 : left[0], odd ? got1 : left[1], odd ? right[0] : got0, odd ? right[1] : got1});
 }
 )",
-             holes);
+             [&] {
+               Holes more = holes;
+               more["first_at"] =
+                   of_warp ? fmt::format("i * {} + l / 2 * 8", sums.columns / 2) : "l / 2 * 8";
+               return more;
+             }());
+  if (of_warp) {
+    Holes more = holes;
+    more["rows"] = rows;
+    all += filled(R"(#pragma unroll
+for (int i = 0; i < $blocks; ++i) {
+  const int m = $row + i * 16 + lane / 4;
+  $rows
+}
+)",
+                  more);
+  } else {
+    all += filled("const int m = $row + warp * 16 + lane / 4;\n", holes) + rows;
+  }
   code.block(all);
 }
 
@@ -292,12 +365,12 @@ for (int part = 0; part < $parts; ++part) {
                                     {"type", std::string(type_name(tile.type))},
                                     {"slot", slot},
                                     {"column", values_.print_index(store.column)},
-                                    {"sums0", two_sums(store, "at", 0)},
-                                    {"sums2", two_sums(store, "at", 2)},
-                                    {"sums4", two_sums(store, "at", 4)},
-                                    {"sums6", two_sums(store, "at", 6)},
-                                    {"sums8", two_sums(store, "at", 8)},
-                                    {"sums10", two_sums(store, "at", 10)},
+                                    {"sums0", some_sums(store, "at", 0, 2)},
+                                    {"sums2", some_sums(store, "at", 2, 2)},
+                                    {"sums4", some_sums(store, "at", 4, 2)},
+                                    {"sums6", some_sums(store, "at", 6, 2)},
+                                    {"sums8", some_sums(store, "at", 8, 2)},
+                                    {"sums10", some_sums(store, "at", 10, 2)},
                                     {"view", called_.views[static_cast<std::size_t>(store.view)]},
                                     {"inner", values_.print_index(store.to.back())},
                                     {"outer", others}});

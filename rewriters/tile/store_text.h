@@ -32,7 +32,14 @@ class StoreText {
   [[nodiscard]] bool groups_meet() const { return groups_meet_; }
 
  private:
-  [[nodiscard]] std::string two_sums(const Store& store, const std::string& at, int more) const;
+  [[nodiscard]] std::string sum_type(const Store& store) const;
+  [[nodiscard]] std::string some_sums(const Store& store, const std::string& at, int more,
+                                      int count) const;
+  /// Outputs that a thread writes at once.
+  [[nodiscard]] int width_of(const Store& store) const;
+  /// Under which (m, n_run), of so many rows and columns, is an output; empty: always.
+  [[nodiscard]] std::string inside(const Store& store, std::int64_t rows,
+                                   std::int64_t columns) const;
   [[nodiscard]] std::string outputs(const Store& store, int width);
   [[nodiscard]] std::string read_together(const Store& store, int width);
   [[nodiscard]] std::string of_group(std::int64_t elements) const;

@@ -51,7 +51,7 @@ class Verifier {
 
   void check_threads();
 
-  void check_ring(const Ring& ring);
+  void check_ring(int number);
 
   /// All that a role keeps in registers from product to product.
   void check_registers(const Role& role);
@@ -69,6 +69,21 @@ class Verifier {
   bool depends_on_group(nest::Ref value) const;
 
   void check(const Loop& loop);
+
+  /// Whether the only role fills and reads its rings by itself.
+  [[nodiscard]] bool streams() const { return program_.streams(); }
+  /// Such a role is alone, and does little else.
+  void check_streaming(const Role& role);
+  void check(const Stream& stream);
+  /// Of a tile of this ring, by all threads of the role.
+  void check_copy(const CopyTile& copy, const Ring& ring);
+  /// What a copy reads is a parameter, and in memory where it is read several at once.
+  void check_reads_of(const CopyTile& copy);
+  void check(const WarpMultiply& multiply);
+  void check(const ThreadMultiply& multiply);
+  void check(const When& when);
+  /// The tiles of a product are of the ring that is streamed, and its sums are there.
+  bool is_of_stream(int ring, int a, int b, int sums);
 
   void check(const Acquire& acquire);
 
@@ -151,12 +166,15 @@ class Verifier {
   std::vector<Underway> underway_;  ///< in the order of their start
   bool unknown_ = false;            ///< whether there may be fewer, where a loop has no rounds
   bool turn_ = false;               ///< the role has it
-  std::set<SymbolId> of_group_;     ///< symbols that differ between its warp groups
-  std::set<int> unreleased_;        ///< rings whose last stage is for Drain
-  std::set<int> read_;              ///< rings that the role waits for
-  std::set<int> by_warps_;          ///< rings whose tiles its warps read by themselves
-  std::set<int> added_;             ///< runs that sums have whole
-  std::map<int, Kind> products_;    ///< of each sums
+  const Stream* stream_ = nullptr;  ///< whose body is walked
+  bool in_when_ = false;
+  std::set<int> streamed_;        ///< rings
+  std::set<SymbolId> of_group_;   ///< symbols that differ between its warp groups
+  std::set<int> unreleased_;      ///< rings whose last stage is for Drain
+  std::set<int> read_;            ///< rings that the role waits for
+  std::set<int> by_warps_;        ///< rings whose tiles its warps read by themselves
+  std::set<int> added_;           ///< runs that sums have whole
+  std::map<int, Kind> products_;  ///< of each sums
   std::map<int, std::set<std::string>> producers_;
   std::set<int> consumers_;
   std::map<int, std::string> staging_users_;

@@ -22,7 +22,7 @@ bool never_aligned(nest::Ref coordinate, ScalarType type) {
 
 Result<void> Verifier::run() {
   check_threads();
-  for (const Ring& ring : program_.rings) check_ring(ring);
+  for (std::size_t r = 0; r < program_.rings.size(); ++r) check_ring(static_cast<int>(r));
   if (!why_.empty()) return refused("tile program: " + why_);  // what follows looks into these
   for (const Role& role : program_.roles) {
     role_ = &role;
@@ -40,7 +40,10 @@ Result<void> Verifier::run() {
       if (const auto* split = std::get_if<SplitTile>(&operation.is)) by_warps_.insert(split->ring);
     });
     unknown_ = turn_ = false;
-    of_group_ = {program_.group};
+    stream_ = nullptr;
+    in_when_ = false;
+    if (streams()) check_streaming(role);
+    of_group_ = {program_.group, program_.warp};
     check_registers(role);
     walk(role.body);
     if (turn_) refuse(fmt::format("role '{}' ends in its turn", role.name));
@@ -53,6 +56,7 @@ Result<void> Verifier::run() {
       refuse(fmt::format("role '{}' ends while its products are on their way", role.name));
   }
   for (std::size_t r = 0; r < program_.rings.size(); ++r) {
+    if (streamed_.contains(static_cast<int>(r))) continue;
     if (producers_[static_cast<int>(r)].size() != 1)
       refuse(fmt::format("ring '{}' is filled by {} roles; it must be one", program_.rings[r].name,
                          producers_[static_cast<int>(r)].size()));
@@ -69,8 +73,17 @@ void Verifier::refuse(std::string why) {
 
 void Verifier::check_threads() {
   const int threads = program_.threads();
-  if (limits_.compute_capability != 90)
+  if (!streams() && limits_.compute_capability != 90)
     refuse(fmt::format("what is printed here is for sm_90, not sm_{}", limits_.compute_capability));
+  for (const Sums& sums : program_.sums) {
+    if ((sums.of != SumsOf::kWarpGroup) != streams()) {
+      refuse(fmt::format(
+          "'{}' are sums of {}; those of warps and threads are for roles that stream", sums.name,
+          sums.of == SumsOf::kWarpGroup ? "a warp group"
+          : sums.of == SumsOf::kWarp    ? "a warp"
+                                        : "a thread"));
+    }
+  }
   if (threads < 1 || threads > 1024)
     return refuse(fmt::format("{} threads; a block has 1 to 1024", threads));
   if (program_.cluster < 1 || program_.cluster > 8 || program_.grid < 1 ||
@@ -84,7 +97,7 @@ void Verifier::check_threads() {
   const int each = program_.registers_at_launch(limits_.registers);
   int given = 0, roles = 0;
   for (const Role& role : program_.roles) {
-    given += role.warp_groups * 128 * role.registers;
+    given += role.threads() * role.registers;
     roles += role.registers > 0 ? 1 : 0;
     if (role.registers != 0 && (role.registers < 24 || role.registers > 256 || role.registers % 8))
       refuse(fmt::format("role '{}' has {} registers; 24 to 256 in steps of 8", role.name,
@@ -96,7 +109,8 @@ void Verifier::check_threads() {
     refuse(fmt::format("the roles have {} registers; there are {}", given, each * threads));
 }
 
-void Verifier::check_ring(const Ring& ring) {
+void Verifier::check_ring(int number) {
+  const Ring& ring = this->ring(number);
   if (ring.stages < 1)
     refuse(fmt::format("ring '{}' has {} stages; at least 1", ring.name, ring.stages));
   for (const SharedTile& tile : ring.tiles) {
@@ -105,8 +119,9 @@ void Verifier::check_ring(const Ring& ring) {
     if (empty || tile.layout.rank() != 2)
       refuse(fmt::format("tile '{}' has {} dimensions; it must have 2, none empty", tile.name,
                          tile.layout.rank()));
-    else if (tile.layout.reach() != tile.layout.elements())
+    else if (!program_.is_streamed(number) && tile.layout.reach() != tile.layout.elements()) {
       refuse(fmt::format("tile '{}' has gaps: {}", tile.name, tile.layout.describe()));
+    }
   }
 }
 
@@ -123,7 +138,7 @@ void Verifier::check_registers(const Role& role) {
       fragments.insert(multiply->fragments);
   });
   int kept = 0;
-  for (const int at : sums) kept += program_.sums[static_cast<std::size_t>(at)].columns / 2;
+  for (const int at : sums) kept += program_.sums[static_cast<std::size_t>(at)].count();
   for (const int at : fragments)
     kept += program_.fragments[static_cast<std::size_t>(at)].registers();
   // Addresses, rows, and what a loop needs.
@@ -360,12 +375,39 @@ void for_each_operation(const Body& body, const std::function<void(const Operati
   for (const Operation& operation : body) {
     visit(operation);
     if (const auto* loop = std::get_if<Loop>(&operation.is)) for_each_operation(loop->body, visit);
+    if (const auto* stream = std::get_if<Stream>(&operation.is))
+      for_each_operation(stream->body, visit);
+    if (const auto* when = std::get_if<When>(&operation.is)) for_each_operation(when->body, visit);
   }
 }
 
 std::int64_t SharedTile::bytes() const {
   const std::int64_t bytes = layout.reach() * static_cast<std::int64_t>(size_of(type));
   return (bytes + 1023) / 1024 * 1024;
+}
+
+std::int64_t SharedTile::streamed_bytes() const {
+  const std::int64_t elements = layout.swizzle() != 0
+                                    ? layout.reach()
+                                    : layout.extent(is_along_k(*this) ? 0 : 1) * line_step(*this);
+  return (elements * static_cast<std::int64_t>(size_of(type)) + 15) / 16 * 16;
+}
+
+int Sums::count() const {
+  return of == SumsOf::kWarpGroup ? columns / 2
+         : of == SumsOf::kWarp    ? rows * columns / 32
+                                  : rows * columns;
+}
+
+bool Program::is_streamed(int ring) const {
+  bool streamed = false;
+  for (const Role& role : roles) {
+    for_each_operation(role.body, [&](const Operation& operation) {
+      const auto* stream = std::get_if<Stream>(&operation.is);
+      streamed |= stream != nullptr && stream->ring == ring;
+    });
+  }
+  return streamed;
 }
 
 bool Program::is_written(int ring) const { return writers(ring) > 1; }
@@ -389,7 +431,7 @@ int Program::registers_at_launch(int registers) const {
 
 int Program::threads() const {
   int threads = 0;
-  for (const Role& role : roles) threads += 128 * role.warp_groups;
+  for (const Role& role : roles) threads += role.threads();
   return threads;
 }
 
@@ -400,11 +442,17 @@ std::int64_t Program::stage_bytes(const Ring& ring) const {
   return bytes;
 }
 
+std::int64_t Program::stage_step(int ring, const SharedTile& tile) const {
+  return is_streamed(ring) ? tile.streamed_bytes() : tile.bytes();
+}
+
 std::int64_t Program::shared_bytes() const {
   std::int64_t bytes = 0;
-  for (const Ring& ring : rings) {
-    for (const SharedTile& tile : ring.tiles) bytes += ring.stages * tile.bytes();
-    bytes += ring.stages * 16;
+  for (std::size_t r = 0; r < rings.size(); ++r) {
+    const int stages = rings[r].stages;
+    for (const SharedTile& tile : rings[r].tiles)
+      bytes += stages * stage_step(static_cast<int>(r), tile);
+    if (!is_streamed(static_cast<int>(r))) bytes += std::int64_t{stages} * 16;
   }
   for (const Staging& staging : stagings) bytes += staging.warp_groups * staging.tile.bytes();
   return bytes;

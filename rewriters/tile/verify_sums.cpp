@@ -301,11 +301,13 @@ void Verifier::check(const AddRuns& add) {
   if (!at_rest(add.sums) || !at_rest(add.runs)) return;
   const Sums& sums = program_.sums[static_cast<std::size_t>(add.sums)];
   const Sums& runs = program_.sums[static_cast<std::size_t>(add.runs)];
-  if (add.sums == add.runs || sums.columns != runs.columns || add.fresh == nullptr)
+  if (add.sums == add.runs || sums.columns != runs.columns || sums.rows != runs.rows ||
+      sums.type != runs.type || sums.of != runs.of || add.fresh == nullptr) {
     refuse(
         fmt::format("'{}' are added to '{}': others of as many columns, and a word on when "
                     "these begin",
                     runs.name, sums.name));
+  }
   if (add.forget) added_.insert(add.runs);
 }
 

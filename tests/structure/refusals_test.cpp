@@ -49,7 +49,7 @@ TEST(Refusals, OfTilePrograms) {
   }
   int reasons = 0;
   for (const char* file : {"rewriters/tile/verify.cpp", "rewriters/tile/verify_sums.cpp",
-                           "rewriters/tile/operands.cpp"}) {
+                           "rewriters/tile/verify_streams.cpp", "rewriters/tile/operands.cpp"}) {
     for (const std::string& reason : literals_of(root / file)) {
       // Sentences, not operators or prefixes.
       if (reason.size() < 12 || reason.ends_with(": ")) continue;

@@ -54,7 +54,7 @@ struct Contraction {
   /// What the sum is in the nest: f32 or f64.
   ScalarType total_type = ScalarType::kF32;
   /// An f64 sum of products of f32 or less that is rounded to f32 or less: tiles may add runs of
-  /// terms in f32, where what the sum of the runs loses is kept (Emitter::fold).
+  /// terms in f32, where what the sum of the runs loses is kept (tile::AddRuns).
   bool narrow_terms = false;
   Ref sum = nullptr;  ///< stands for the sum in `value`
   Ref value = nullptr;

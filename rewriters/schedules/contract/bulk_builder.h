@@ -79,12 +79,9 @@ class BulkBuilder {
   /// Buffers that the output's value reads, and the output where it is written by threads.
   void parameters();
   [[nodiscard]] bool stores_by_copies() const;
-  void read_parameters(const std::vector<Ref>& values);
 
   /// Where the sums of each part of k go.
   [[nodiscard]] std::string partial() const { return program_.prefix + "partial"; }
-
-  [[nodiscard]] std::vector<std::string> read_by(const std::vector<Ref>& values) const;
 
   /// Names for the place of the `tile`th tile. Blocks that run together go through s.group rows of
   /// tiles: what they read stays in the L2. Of the names, a role has those that it needs.

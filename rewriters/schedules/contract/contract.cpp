@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
-#include "rewriters/schedules/contract/emit.h"
 #include "rewriters/schedules/contract/hopper.h"
+#include "rewriters/schedules/contract/stream.h"
+#include "rewriters/schedules/contract/tile.h"
+#include "rewriters/schedules/printing/print_value.h"
 
 namespace hone::schedules {
 namespace {
@@ -44,25 +46,10 @@ class Contract : public Generator {
       return with_includes(goal, *contraction, {way.a.type, way.b.type},
                            generate_bulk(*contraction, *schedule, goal, prefix));
     }
-    const Emitter emit(*contraction, *schedule, goal, prefix);
-
-    Generated generated;
-    generated.source = emit.helpers();
-    switch (schedule->pipe) {
-      case Pipe::kFma:
-      case Pipe::kFmaRuns:
-        generated.source += fma_kernel(emit);
-        break;
-      default:
-        generated.source += mma_kernel(emit);
-    }
-    generated.source += emit.second_kernel();
-    generated.launches.push_back(emit.first_launch());
-    if (emit.is_split()) {
-      generated.launches.push_back(emit.second_launch());
-      generated.scratch.push_back(emit.partial_sums());
-    }
-    return with_includes(goal, *contraction, {emit.a.type, emit.b.type}, std::move(generated));
+    const ScalarType type_a = tile_of(*contraction, contraction->a, *schedule, true).tile.type;
+    const ScalarType type_b = tile_of(*contraction, contraction->b, *schedule, false).tile.type;
+    return with_includes(goal, *contraction, {type_a, type_b},
+                         generate_stream(*contraction, *schedule, goal, prefix));
   }
 
  private:

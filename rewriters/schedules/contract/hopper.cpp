@@ -7,7 +7,8 @@
 
 #include "rewriters/affine/integers.h"
 #include "rewriters/schedules/contract/bulk_builder.h"
-#include "rewriters/schedules/contract/emit.h"
+#include "rewriters/schedules/contract/finish.h"
+#include "rewriters/schedules/contract/places.h"
 #include "rewriters/schedules/products.h"
 #include "rewriters/schedules/tile_kernel.h"
 #include "rewriters/tile/operands.h"
@@ -47,8 +48,7 @@ BulkBuilder::BulkBuilder(const Contraction& given, const Schedule& s, const Goal
   program_.prefix = prefix;
   program_.nodes = &nodes_;
   program_.cluster = s.cluster;
-  for (const Bound& bound : c.bounds)
-    if (!tiling_ && (bound.row != 0 || bound.column != 0 || bound.k != 0)) bounds_.push_back(bound);
+  if (!tiling_) bounds_ = bounds_of_tiles(c);
   // Tiles that take unlike times go to whoever is free.
   const bool unlike = std::ranges::any_of(
       bounds_, [](const Bound& bound) { return bound.row != 0 || bound.column != 0; });
@@ -162,29 +162,11 @@ void BulkBuilder::parameters() {
     program_.parameters.push_back({partial(), c_.total_type, true});
     return;
   }
-  read_parameters({c_.value, c_.guard, c_.element});
+  program_.parameters = read_by({c_.value, c_.guard, c_.element}, c_, goal_);
   if (!stores_by_copies()) program_.parameters.push_back({c_.nest->buffer, c_.nest->type, true});
 }
 
 bool BulkBuilder::stores_by_copies() const { return !program_.stagings.empty() && !tiling_; }
-
-void BulkBuilder::read_parameters(const std::vector<Ref>& values) {
-  for (const std::string& name : read_by(values))
-    if (name != c_.nest->buffer)
-      program_.parameters.push_back({name, goal_.buffer(name)->type, false});
-}
-
-std::vector<std::string> BulkBuilder::read_by(const std::vector<Ref>& values) const {
-  std::vector<std::string> names;
-  for (const Ref value : values) {
-    for_each(value, [&](Ref node) {
-      if (node->kind == Node::Kind::kLoad && node != c_.sum &&
-          std::ranges::find(names, node->name) == names.end())
-        names.push_back(node->name);
-    });
-  }
-  return names;
-}
 
 Place BulkBuilder::place(SymbolId tile, tile::Body& body, Needs needs) {
   const auto define = [&](const char* name, Ref value, std::int64_t extent) {
@@ -207,26 +189,8 @@ Place BulkBuilder::place(SymbolId tile, tile::Body& body, Needs needs) {
     const SymbolId in = define("in_batch", nodes_.remainder(number_in, number(of_batch)), of_batch);
     number_in = at(in);
   }
-  // Where k ends at the row, the last rows have most to do: they go first.
-  if (std::ranges::any_of(bounds_, [](const Bound& b) { return b.k < 0 && b.row > 0; }))
-    number_in = nodes_.subtract(number(of_batch - 1), number_in);
-  const std::int64_t group = std::min<std::int64_t>(s_.group, tiles_m_);
-  const std::int64_t strip = group * tiles_n_;
-  const Ref first_row = nodes_.scale(nodes_.divide(number_in, number(strip)), group);
-  const Ref in_group = nodes_.remainder(number_in, number(strip));
-  Ref row = nullptr, column = nullptr;
-  if (tiles_m_ % group == 0) {
-    row = nodes_.add(first_row, nodes_.remainder(in_group, number(group)));
-    column = nodes_.divide(in_group, number(group));
-  } else {
-    const SymbolId rows_here =
-        define("rows_here",
-               nodes_.op(Op::kMin, ScalarType::kI64,
-                         {number(group), nodes_.subtract(number(tiles_m_), first_row)}),
-               group + 1);
-    row = nodes_.add(first_row, nodes_.remainder(in_group, at(rows_here)));
-    column = nodes_.divide(in_group, at(rows_here));
-  }
+  if (last_rows_first(bounds_)) number_in = nodes_.subtract(number(of_batch - 1), number_in);
+  auto [row, column] = place_of_tile(nodes_, number_in, tiles_m_, tiles_n_, s_.group, body);
   const Ref first_of_cluster = nodes_.scale(row, s_.cluster * s_.bm);
   row = nodes_.add(nodes_.scale(row, s_.cluster), rank());
   const Ref first_column = nodes_.scale(column, s_.bn);
@@ -247,29 +211,8 @@ void BulkBuilder::bound(Place& place, Ref first_row, Ref first_column, tile::Bod
   if (bounds_.empty()) return;
   const auto least = [&](Ref x, Ref y) { return nodes_.op(Op::kMin, ScalarType::kI64, {x, y}); };
   const auto most = [&](Ref x, Ref y) { return nodes_.op(Op::kMax, ScalarType::kI64, {x, y}); };
-  const auto last = [&](Ref first, std::int64_t count, std::int64_t size) {
-    return least(nodes_.add(first, number(count - 1)), number(size - 1));
-  };
-  const Ref last_row = last(first_row, std::int64_t{s_.cluster} * s_.bm, c_.m_size);
-  const Ref last_column = last(first_column, s_.bn, c_.n_size);
-  Ref begin = number(0), end = number(c_.k_size);
-  for (const Bound& bound : bounds_) {
-    // bound.k * k + reach >= 0 somewhere in the tile.
-    const Ref reach = nodes_.add(
-        number(bound.constant),
-        nodes_.add(nodes_.scale(bound.row > 0 ? last_row : first_row, bound.row),
-                   nodes_.scale(bound.column > 0 ? last_column : first_column, bound.column)));
-    const std::int64_t step = std::abs(bound.k);
-    if (step == 0) {
-      end = nodes_.select(nodes_.non_negative(reach), end, number(0));
-    } else if (bound.k < 0) {
-      end =
-          least(end, nodes_.divide(most(nodes_.add(reach, number(step)), number(0)), number(step)));
-    } else {
-      begin = most(begin, nodes_.divide(most(nodes_.subtract(number(step - 1), reach), number(0)),
-                                        number(step)));
-    }
-  }
+  const auto [begin, end] =
+      range_of_k(c_, bounds_, first_row, std::int64_t{s_.cluster} * s_.bm, first_column, s_.bn);
   // Where there is nothing one tile is multiplied all the same, of zeros or of what nobody needs.
   const Ref before = place.slice < 0 ? number(0) : nodes_.scale(at(place.slice), k_each_);
   const std::int64_t last_tile = (k_each_ - 1) / tile_k_ * tile_k_;
@@ -449,11 +392,7 @@ Result<Generated> generate_bulk(const Contraction& c, const Schedule& s, const G
   if (!generated) return generated;
   for (const Packing& packing : builder.packings())
     add_packing(*c.nodes, packing, goal, prefix, *generated);
-  if (s.split_k == 1) return generated;
-  const Emitter emit(c, s, goal, prefix);
-  generated->source += emit.second_kernel();
-  generated->launches.push_back(emit.second_launch());
-  generated->scratch.push_back(emit.partial_sums());
+  add_finish(c, s, {}, goal, prefix, *generated);
   return generated;
 }
 

@@ -195,8 +195,9 @@ int Schedule::threads() const {
 
 std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
   if (is_bulk(schedule.pipe)) return bulk_bytes(c, schedule);
-  const Tile a = tile_of(c, c.a, schedule, true), b = tile_of(c, c.b, schedule, false);
-  return schedule.stages * (a.bytes() + b.bytes());
+  const std::int64_t a = tile_of(c, c.a, schedule, true).tile.streamed_bytes();
+  const std::int64_t b = tile_of(c, c.b, schedule, false).tile.streamed_bytes();
+  return schedule.stages * (a + b);
 }
 
 namespace {

@@ -58,7 +58,7 @@ __device__ __forceinline__ void $prefixmatrices$suffix(unsigned (&to)[4], $place
 
 constexpr const char* kWarpMultiply = R"(
 // sum += a * b on the tensor cores: 16 x $k times $k x 8.
-__device__ __forceinline__ void $prefixmultiply(float (&sum)[4], const unsigned (&a)[4],
+__device__ __forceinline__ void $prefixmultiply(float* sum, const unsigned (&a)[4],
                                                 $b) {
   asm volatile("mma.sync.aligned.m16n8k$k.row.col.f32.$kind.$kind_b.f32 {%0, %1, %2, %3}, "
                "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"

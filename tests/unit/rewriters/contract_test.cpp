@@ -303,7 +303,12 @@ TEST(Contract, RandomPoints) {
 }
 
 TEST(Contract, BuffersNamedAsAKernelsOwnThings) {
-  for (const auto& [x, y] : {std::pair("stage", "k"), {"frag_a", "kM"}, {"sums", "tile"}}) {
+  for (const auto& [x, y] : {std::pair("stage", "k"),
+                             {"frag_a", "kM"},
+                             {"sums", "tile"},
+                             {"row", "from"},
+                             {"fill", "tile_a"},
+                             {"copy_tile_a", "tile_b_from"}}) {
     NestCase p;
     auto& nodes = p.nodes;
     p.task.math = MathLevel::kTf32x3;

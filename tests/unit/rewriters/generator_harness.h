@@ -162,6 +162,8 @@ class NestCase {
         put(values[i]);
       } else if (type == ScalarType::kF32) {
         put(as_float);
+      } else if (type == ScalarType::kI32) {
+        put(static_cast<std::int32_t>(values[i]));
       } else if (type == ScalarType::kF16) {
         put(emulator::half_bits(as_float));
       } else if (is_fp8(type)) {
@@ -276,6 +278,9 @@ class NestCase {
     }
   }
 
+ protected:
+  std::vector<std::int64_t> at_;  ///< of each index
+
  private:
   /// Calls `visit` for every point of the indices' box, the last one fastest.
   template <class Visit>
@@ -303,7 +308,6 @@ class NestCase {
     return result;
   }
 
-  std::vector<std::int64_t> at_;  ///< of each index
   std::map<nest::Ref, std::vector<double>> reductions_;
   std::vector<double> expected_;
 };

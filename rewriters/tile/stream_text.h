@@ -1,0 +1,68 @@
+// CUDA for rings that one role fills and reads (streams.h). Part of print().
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rewriters/schedules/printing/emit.h"
+#include "rewriters/schedules/printing/text.h"
+#include "rewriters/tile/program.h"
+
+namespace hone::tile {
+
+/// For one program. `values` prints its integers and loads, and must outlive this, as the program
+/// must. In scope of the texts: `thread`, `lane` and `warp` (of the block).
+class StreamText {
+ public:
+  /// What the kernel calls a ring's things.
+  struct Called {
+    std::string stage, stages;       ///< the stage that is read, and how many there are
+    std::vector<std::string> tiles;  ///< where each begins
+  };
+  /// `parameters`: buffers by their names.
+  StreamText(const Program& program, schedules::Printer& values, schedules::Names& names,
+             const std::map<std::string, std::string>& parameters)
+      : p_(program), values_(values), names_(names), parameters_(parameters) {}
+
+  /// The loop around the text of its body; of one that ThreadMultiply begins, around what follows
+  /// that, whose sums are called `sums`. The stream's symbol has its name.
+  void write(const Stream& stream, const Called& ring, const std::string& sums,
+             const std::string& body, schedules::Code& code);
+  void write(const WarpMultiply& multiply, const Called& ring, const std::string& sums,
+             schedules::Code& code);
+
+  /// Device functions that the texts so far call.
+  [[nodiscard]] std::string helpers() const;
+  /// Whether they use packs of values.
+  [[nodiscard]] bool packs() const { return packs_; }
+
+ private:
+  [[nodiscard]] schedules::Holes multiply_adds(const ThreadMultiply& multiply, const Called& ring,
+                                               const std::string& sums);
+  [[nodiscard]] const SharedTile& tile(int ring, int at) const {
+    return p_.rings[static_cast<std::size_t>(ring)].tiles[static_cast<std::size_t>(at)];
+  }
+  /// Of a stage.
+  [[nodiscard]] std::string elements(int ring, const SharedTile& tile) const;
+  [[nodiscard]] std::string read_of_a(const SharedTile& tile, const std::string& from,
+                                      const std::string& row);
+  [[nodiscard]] std::string read_of_b(const SharedTile& tile, const std::string& from,
+                                      const std::string& row);
+
+  const Program& p_;
+  schedules::Printer& values_;
+  schedules::Names& names_;
+  const std::map<std::string, std::string>& parameters_;
+  bool packs_ = false, async_ = false, swizzled_ = false;
+  bool matrices_ = false, transposed_ = false, rounded_ = false, split_ = false;
+  std::string product_;  ///< the function that multiplies on the tensor cores
+};
+
+/// The first operation of a stream's body, where that is a ThreadMultiply; else nullptr.
+[[nodiscard]] const ThreadMultiply* multiply_adds_of(const Stream& stream);
+
+/// Places of a thread among those whose sums are of a thread: `thread_m` and `thread_n`.
+[[nodiscard]] std::string thread_places(const Sums& sums);
+
+}  // namespace hone::tile
