@@ -89,7 +89,8 @@ struct Sums {
 
 // --- Operations. Rings, tiles, views and sums are named by their places in the program. ---
 
-/// A named integer.
+/// A named integer, from 0 to its symbol's extent - 1: what follows from extents is not asked again
+/// where a kernel runs.
 struct Define {
   SymbolId symbol = -1;
   Ref value = nullptr;

@@ -155,7 +155,8 @@ class StreamBuilder {
     if (!bounds.empty()) {
       const KRange k = range_of_k(c_, bounds, m_first_, s_.bm, n_first_, s_.bn);
       const Ref tile = number(s_.bk);
-      first_ = define(body, "first_of_all", nodes_.divide(k.begin, tile), steps_ + 1);
+      first_ = define(body, "first_of_all", least(nodes_.divide(k.begin, tile), number(steps_)),
+                      steps_ + 1);
       count = define(
           body, "count",
           most(number(0),

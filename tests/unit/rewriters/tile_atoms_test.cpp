@@ -476,7 +476,7 @@ TEST_F(TileSums, StoresOfEveryThread) {
     test.read_ring();
     test.math().push_back({store_of(test, type, leaf())});
     const int width = type == ScalarType::kF16 ? 4 : 2;
-    const std::string inside = "if (m < 64 && n_run < 64) {";
+    const std::string inside = fmt::format("int n_run, const g_pack<float, {}>& sum) {{", width);
     const auto owners = test.probed(
         {{inside,
           fmt::format("for (int j = 0; j < {}; ++j) probe[m * 64 + n_run + j] = threadIdx.x "
