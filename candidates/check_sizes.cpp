@@ -15,7 +15,7 @@ constexpr std::int64_t kSmallElements = 1 << 17;  // of all buffers together
 constexpr std::int64_t kSmallFlops = 8'000'000;   // an emulator runs about as many in a second
 constexpr std::int64_t kSmallThreads = 1 << 17;   // of all launches together
 constexpr std::int64_t kKeep = 16;  // a size this small is a radius, a stride or a count: keep it
-constexpr std::int64_t kFewOuter = 3;
+constexpr std::int64_t kFewOuter = 5;  // in the odd variant 3
 constexpr std::int64_t kLargest = 4096;
 constexpr int kMaxTrials = 4000;
 
@@ -84,12 +84,12 @@ Bindings clipped_hard(const Bindings& sizes, std::int64_t cap) {
   return out;
 }
 
-/// Sizes that only count how often the same is done: with them begins the shape of each buffer that
-/// has any of them, and two more follow.
+/// The first one or two sizes of the result's shape, where each buffer that has any of them begins
+/// with the same: batches, or rows of them.
 std::vector<std::string> outer_sizes(const Task& task) {
   const auto outer_of = [](const Buffer& buffer) {
     std::vector<std::string> outer;
-    for (std::size_t i = 0; i + 2 < buffer.shape.size(); ++i)
+    for (std::size_t i = 0; i < 2 && i + 2 < buffer.shape.size(); ++i)
       outer.push_back(buffer.shape[i].text());
     return outer;
   };
@@ -98,20 +98,23 @@ std::vector<std::string> outer_sizes(const Task& task) {
       std::ranges::find_if(buffers, [](const Buffer& buffer) { return is_output(buffer.role); });
   if (result == buffers.end()) return {};
   std::vector<std::string> outer = outer_of(*result);
-  for (std::size_t before = outer.size() + 1; outer.size() < before;) {
-    before = outer.size();
-    for (const Buffer& buffer : buffers) {
-      std::set<std::string> names;
-      for (const Expr& extent : buffer.shape) names.merge(extent.names());
-      if (std::ranges::none_of(outer, [&](const auto& name) { return names.contains(name); }))
-        continue;
-      const std::vector<std::string> its = outer_of(buffer);
-      outer.erase(std::ranges::mismatch(outer, its).in1, outer.end());
-    }
+  for (const Buffer& buffer : buffers) {
+    std::set<std::string> names;
+    for (const Expr& extent : buffer.shape) names.merge(extent.names());
+    if (std::ranges::none_of(outer, [&](const auto& name) { return names.contains(name); }))
+      continue;
+    const std::vector<std::string> its = outer_of(buffer);
+    outer.erase(std::ranges::mismatch(outer, its).in1, outer.end());
   }
   std::erase_if(outer, [&](const std::string& name) {
     const auto timed = task.sizes.find(name);
-    return timed == task.sizes.end() || timed->second <= kFewOuter;
+    const bool is_inner = std::ranges::any_of(buffers, [&](const Buffer& buffer) {
+      const std::size_t first = outer_of(buffer).size();
+      return std::ranges::any_of(buffer.shape.begin() + static_cast<std::ptrdiff_t>(first),
+                                 buffer.shape.end(),
+                                 [&](const Expr& extent) { return extent.names().contains(name); });
+    });
+    return timed == task.sizes.end() || timed->second <= kKeep || is_inner;
   });
   return outer;
 }

@@ -30,6 +30,7 @@ class Fuser {
     taken_ = {target};
     std::vector<Nest> nests = versioned(target);
     for (Nest& nest : nests) {
+      dims_ = {nest.dims.begin(), nest.dims.end()};
       nest.value = renumbered(nodes_, filled(nest.value));
       nest.element = filled(nest.element);
       nest.guard = filled(nest.guard);
@@ -39,6 +40,7 @@ class Fuser {
       if (launch == target) continue;
       for (Nest nest : versioned(launch)) {
         if (!needed_elsewhere(launch, nest.buffer)) continue;
+        dims_ = {nest.dims.begin(), nest.dims.end()};
         nest.value = filled(nest.value);
         nests.push_back(std::move(nest));
       }
@@ -132,17 +134,7 @@ class Fuser {
   Ref filled(Ref value) {
     if (!value->has_load) return value;
     return nodes_.replace(value, [&](Ref node) -> Ref {
-      if (outside_ && node->kind == Node::Kind::kReduce) {
-        outside_ = false;
-        const Ref made = filled(node);
-        outside_ = true;
-        return made;
-      }
-      if (outside_ && node->is(Op::kSelect)) {
-        const Ref condition = without_implied(node->args[0]);
-        return nodes_.select(filled(condition), filled_where(condition, node->args[1]),
-                             filled_where(nodes_.negate(condition), node->args[2]));
-      }
+      if (node->is(Op::kSelect)) return filled_choice(node);
       if (node->kind != Node::Kind::kLoad) return nullptr;
       const Ref element = filled(node->args[0]);
       std::size_t launch = 0;
@@ -174,13 +166,13 @@ class Fuser {
     return left;
   }
 
-  /// Of an index the values that a condition leaves.
+  /// Of the nest's own indices the values that a condition leaves, where that is not all.
   std::map<SymbolId, Range> left_by(Ref condition) {
     std::map<SymbolId, Range> all;
     for (const Ref part : conjuncts(condition)) {
       if (!part->is(Op::kNonNegative) || part->args[0]->terms.size() != 1) continue;
       const auto& [by, atom] = part->args[0]->terms[0];
-      if (atom->kind != Node::Kind::kIndex) continue;
+      if (atom->kind != Node::Kind::kIndex || !dims_.contains(atom->symbol)) continue;
       Range& range =
           all.try_emplace(atom->symbol, 0, nodes_.extent(atom->symbol) - 1).first->second;
       const std::int64_t constant = part->args[0]->constant;
@@ -196,14 +188,25 @@ class Fuser {
     return all;
   }
 
-  /// filled() of what is asked for only where the condition holds. So indices count from where that
-  /// lets them begin: of what tensors that were joined are made is found by it.
-  Ref filled_where(Ref condition, Ref value) {
+  /// filled() of a choice whose condition leaves only some values of an index: a tensor that was
+  /// joined from parts, say. Null: it is like any other node.
+  Ref filled_choice(Ref choice) {
+    const Ref condition = without_implied(choice->args[0]), otherwise = nodes_.negate(condition);
+    const auto left = left_by(condition), left_otherwise = left_by(otherwise);
+    if (left.empty() && left_otherwise.empty()) return nullptr;
+    return nodes_.select(filled(condition), filled_where(left, choice->args[1]),
+                         filled_where(left_otherwise, choice->args[2]));
+  }
+
+  /// filled() of a value that is asked for only where indices are within these ranges. Meanwhile
+  /// they are written as new indices that begin there, so that what is known of them is used.
+  Ref filled_where(const std::map<SymbolId, Range>& left, Ref value) {
     if (!value->has_load) return value;
     Nodes::Substitution there, back;
-    for (const auto& [symbol, range] : left_by(condition)) {
+    for (const auto& [symbol, range] : left) {
       const SymbolId part =
           nodes_.new_symbol(nodes_.symbol(symbol).name, range.high - range.low + 1);
+      dims_.insert(part);
       there[symbol] = nodes_.add(nodes_.index(part), nodes_.integer(range.low));
       back[part] = nodes_.subtract(nodes_.index(symbol), nodes_.integer(range.low));
     }
@@ -290,7 +293,7 @@ class Fuser {
   Nodes& nodes_;
   std::size_t target_ = 0;
   Depth depth_ = Depth::kAll;
-  bool outside_ = true;  ///< of reductions: within them a load is shared by many results
+  std::set<SymbolId> dims_;  ///< of the nest in hand
   std::set<std::size_t> taken_;
   std::map<std::pair<std::size_t, std::string>, std::optional<Nest>> makers_;
 };

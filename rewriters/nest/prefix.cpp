@@ -53,10 +53,12 @@ std::optional<Prefix> prefix_of(Nodes& nodes, Ref reduction) {
 Ref joined(Nodes& nodes, Ref reduction, Ref own) {
   const auto prefix = prefix_of(nodes, reduction);
   if (!prefix || nodes.substitute(prefix->value, {{prefix->k, prefix->end}}) != own) return nullptr;
-  // The end may be one further than the reduction goes.
   const auto range = nodes.range(prefix->end);
   const std::int64_t extent = nodes.extent(prefix->k);
-  if (!range || range->low < 0 || range->high > extent) return nullptr;
+  // What lies before an end may end there. What lies behind it goes on: one more would count for
+  // all.
+  const std::int64_t furthest = prefix->falls ? extent - 1 : extent;
+  if (!range || range->low < 0 || range->high > furthest) return nullptr;
   const SymbolId k =
       nodes.new_symbol(nodes.symbol(prefix->k).name, std::max(extent, range->high + 1));
   const Ref round = nodes.index(k);

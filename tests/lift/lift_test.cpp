@@ -151,8 +151,9 @@ TEST(Lift, WhatIsPutInTakesAFlatIndexApart) {
 
 /// What is loaded only where a condition holds is found by that: parts of a joined tensor.
 TEST(Lift, PartsOfAJoinedTensorArePutIn) {
-  for (const auto& [name, launches] :
-       {std::pair{"cumsum_shifted_by_joining", 3U}, {"joined_columns_of_three", 4U}}) {
+  for (const auto& [name, launches] : {std::pair{"cumsum_shifted_by_joining", 3U},
+                                       {"joined_columns_of_three", 4U},
+                                       {"twelve_choices_by_data", 12U}}) {
     const Task task = task_of(name);
     const auto lifted = nest::lift(task.reference, task.sizes);
     ASSERT_TRUE(lifted) << lifted.error().message;
