@@ -260,7 +260,13 @@ const auto $its_copy = [&](int stage, int $round) {
       schedules::Printer own = values_;
       own.indices[copy_.along_k ? copy_.k_symbol : copy_.row_symbol] =
           copy_.along_k ? "(k + j)" : "(row + j)";
-      value = fmt::format("{} ? {} : {}", own.print(copy_.mask), value, zero);
+      own.on_load = [&](Ref load) -> std::string {
+        const std::string& name = parameters_.at(load->name);
+        return name == load->name ? "" : schedules::load_from(name, own, load);
+      };
+      // Beyond the edges the mask has no element.
+      const std::string within = inside.empty() ? "" : "(" + inside + ") && ";
+      value = fmt::format("{}{} ? {} : {}", within, own.print(copy_.mask), value, zero);
     }
     holes["pack"] =
         fmt::format("{}pack<{}, {}>", p_.prefix, type_name(copy_.value->type), copy_.piece);

@@ -332,6 +332,35 @@ TEST(Contract, BuffersNamedAsAKernelsOwnThings) {
   }
 }
 
+/// A mask that is loaded has an element for each of A: none is asked for beyond the last row, and a
+/// buffer may be called as a kernel's own things are.
+TEST(Contract, MasksThatAreLoaded) {
+  for (const char* name : {"keep", "m", "k", "row", "stage", "left", "first"}) {
+    const Shape shape{.m = 100, .n = 64, .k = 64};
+    Product p(
+        shape,
+        [&](Product& q, Ref term) {
+          const Ref at =
+              q.nodes.add(q.nodes.scale(q.nodes.index(q.i), shape.k), q.nodes.index(q.k));
+          const Ref loaded = q.nodes.load(name, ScalarType::kF32, at);
+          const Ref zero = q.nodes.number(0, ScalarType::kF32);
+          return q.nodes.select(q.nodes.op(Op::kLess, ScalarType::kBool, {zero, loaded}), term,
+                                zero);
+        },
+        {}, MathLevel::kTf32x3);
+    p.buffer(name, ScalarType::kF32, shape.m * shape.k, Role::kIn);
+    for (const char* pipe : {"fma", "tf32x3"})
+      for (const char* transpose : {"async", "registers"})
+        p.check(*kContract,
+                {{"pipe", pipe},
+                 {"bm", "64"},
+                 {"bn", "64"},
+                 {"share", "none"},
+                 {"transpose", transpose}},
+                1e-5);
+  }
+}
+
 TEST(Contract, Refusals) {
   const auto reason = [](const Product& p) {
     Goal goal{const_cast<nest::Nodes*>(&p.nodes), {p.nest}, &p.concrete, &p.context};
