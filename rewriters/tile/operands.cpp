@@ -259,6 +259,10 @@ std::string product_mistake(const SharedTile& a, const SharedTile& b, const Sums
     return fmt::format("{} threads with {} x {} sums each do not fill '{}' by '{}'", threads,
                        sums.rows, sums.columns, a.name, b.name);
   }
+  if (a.layout.extent(1) % 2 != 0) {
+    return fmt::format("{} of k in '{}' and '{}'; multiply-adds take two in turns",
+                       a.layout.extent(1), a.name, b.name);
+  }
   for (const SharedTile* tile : {&a, &b}) {
     if (is_along_k(*tile) || tile->layout.swizzle() != 0 || line_step(*tile) % run != 0) {
       return fmt::format("'{}' does not lie as threads read it: {}", tile->name,

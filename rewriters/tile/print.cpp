@@ -64,7 +64,7 @@ class ProgramPrinter {
     for (const View& view : p_.views) view_names_.push_back(names_.fresh(view.name));
     for (const Ring& ring : p_.rings) {
       const std::string suffix = p_.rings.size() == 1 ? "" : "_" + ring.name;
-      rings_.push_back({names_.fresh("stage" + suffix),
+      rings_.push_back({streams() ? "stage" : names_.fresh("stage" + suffix),
                         names_.fresh("parity" + suffix),
                         names_.fresh("full" + suffix),
                         names_.fresh("empty" + suffix),

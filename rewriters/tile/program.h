@@ -51,7 +51,8 @@ struct SharedTile {
 };
 
 /// Stages of shared memory with two barriers each: full, once all of its copies have come or its
-/// writers have written it, and empty, once every reader has released it.
+/// writers have written it, and empty, once every reader has released it. One that a role streams
+/// has none: its threads wait for their own copies, and meet.
 struct Ring {
   std::string name;
   int stages = 2;
@@ -231,8 +232,8 @@ struct Program {
   std::vector<Rows> rows = {};
   std::vector<Fragments> fragments = {};
   std::vector<Role> roles;
-  /// Buffers that are read by values of Stores, and then those that are written but
-  /// through views: parameters.
+  /// The kernel's pointers: buffers that values of Stores and of CopyTiles read, and then those
+  /// that are written but through views.
   struct Parameter {
     std::string buffer;
     ScalarType type = ScalarType::kF32;

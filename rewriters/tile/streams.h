@@ -65,7 +65,8 @@ struct ThreadMultiply {
   int ring = 0, a = 0, b = 1;
 };
 
-/// Runs that are added up, or stores, where a condition holds: all threads of a warp share it.
+/// AddRuns and Stores that are done only where a condition holds, which is the same for all threads
+/// of a warp.
 struct When {
   nest::Ref condition = nullptr;
   Body body;

@@ -168,13 +168,14 @@ class Verifier {
   bool turn_ = false;               ///< the role has it
   const Stream* stream_ = nullptr;  ///< whose body is walked
   bool in_when_ = false;
-  std::set<int> streamed_;        ///< rings
-  std::set<SymbolId> of_group_;   ///< symbols that differ between its warp groups
-  std::set<int> unreleased_;      ///< rings whose last stage is for Drain
-  std::set<int> read_;            ///< rings that the role waits for
-  std::set<int> by_warps_;        ///< rings whose tiles its warps read by themselves
-  std::set<int> added_;           ///< runs that sums have whole
-  std::map<int, Kind> products_;  ///< of each sums
+  std::set<int> streamed_;       ///< rings
+  std::set<SymbolId> of_group_;  ///< symbols that differ between its warp groups
+  std::set<int> unreleased_;     ///< rings whose last stage is for Drain
+  std::set<int> read_;           ///< rings that the role waits for
+  std::set<int> by_warps_;       ///< rings whose tiles its warps read by themselves
+  std::set<int> added_;          ///< runs that sums have whole
+  std::optional<std::pair<ScalarType, ScalarType>> multiplied_;  ///< by warps: a helper is of these
+  std::map<int, Kind> products_;                                 ///< of each sums
   std::map<int, std::set<std::string>> producers_;
   std::set<int> consumers_;
   std::map<int, std::string> staging_users_;

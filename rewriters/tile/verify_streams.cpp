@@ -155,6 +155,13 @@ void Verifier::check(const WarpMultiply& multiply) {
     if (!all_warps || !range || range->low < 0 || range->high + count > tile->layout.extent(0))
       return refuse(fmt::format("warps multiply rows that '{}' may not have", tile->name));
   }
+  const std::pair types(a.type, b.type);
+  if (multiplied_ && *multiplied_ != types) {
+    refuse(fmt::format("mma.sync of {} by {} and of {} by {} in one program",
+                       to_string(multiplied_->first), to_string(multiplied_->second),
+                       to_string(a.type), to_string(b.type)));
+  }
+  multiplied_ = types;
 }
 
 void Verifier::check(const ThreadMultiply& multiply) {

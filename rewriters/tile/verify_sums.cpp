@@ -302,10 +302,11 @@ void Verifier::check(const AddRuns& add) {
   const Sums& sums = program_.sums[static_cast<std::size_t>(add.sums)];
   const Sums& runs = program_.sums[static_cast<std::size_t>(add.runs)];
   if (add.sums == add.runs || sums.columns != runs.columns || sums.rows != runs.rows ||
-      sums.type != runs.type || sums.of != runs.of || add.fresh == nullptr) {
+      sums.type != ScalarType::kF32 || runs.type != ScalarType::kF32 || sums.of != runs.of ||
+      add.fresh == nullptr) {
     refuse(
-        fmt::format("'{}' are added to '{}': others of as many columns, and a word on when "
-                    "these begin",
+        fmt::format("'{}' are added to '{}': others of f32 and of as many rows and columns, and a "
+                    "word on when these begin",
                     runs.name, sums.name));
   }
   if (add.forget) added_.insert(add.runs);
@@ -323,10 +324,15 @@ void Verifier::check(const Store& store) {
   if (by_threads && (store.element == nullptr || store.row == nullptr || store.column == nullptr ||
                      std::ranges::none_of(program_.parameters, written)))
     refuse(fmt::format("a store to '{}', which is no place to write to", store.buffer));
-  if (store.runs >= 0 && (!is_place(store.runs, program_.sums.size()) ||
-                          program_.sums[static_cast<std::size_t>(store.runs)].columns !=
-                              program_.sums[static_cast<std::size_t>(store.sums)].columns))
-    refuse("sums are stored with runs of other columns");
+  if (store.runs >= 0 && !is_place(store.runs, program_.sums.size()))
+    return refuse("sums are stored with runs that are not there");
+  if (store.runs >= 0) {
+    const Sums& sums = program_.sums[static_cast<std::size_t>(store.sums)];
+    const Sums& runs = program_.sums[static_cast<std::size_t>(store.runs)];
+    if (runs.columns != sums.columns || runs.rows != sums.rows || runs.type != sums.type ||
+        runs.of != sums.of)
+      refuse("sums are stored with runs of other rows, columns or types");
+  }
   if (added_.contains(store.runs))
     refuse(fmt::format("sums are stored with '{}', which they have already",
                        program_.sums[static_cast<std::size_t>(store.runs)].name));

@@ -187,7 +187,8 @@ TEST_F(TileRefusals, SumsOfTwoKindsOfProducts) {
 
 TEST_F(TileRefusals, RunsAndTheirSums) {
   const std::string why =
-      "'out' are added to 'scores': others of as many columns, and a word on when these begin";
+      "'out' are added to 'scores': others of f32 and of as many rows and columns, and a word on "
+      "when these begin";
   const auto add = [](Good& g, Ref fresh) { g.math().push_back({AddRuns{0, 1, fresh}}); };
   EXPECT_EQ(with([&](Good& g) { add(g, g.nodes.boolean(true)); }), "");
   EXPECT_EQ(with([&](Good& g) { add(g, nullptr); }), why);
@@ -206,7 +207,7 @@ TEST_F(TileRefusals, RunsAndTheirSums) {
               g.the<Store>().runs = 2;
               g.p.sums.push_back({"runs", 128});
             }),
-            "sums are stored with runs of other columns");
+            "sums are stored with runs of other rows, columns or types");
 }
 
 TEST_F(TileRefusals, Stores) {

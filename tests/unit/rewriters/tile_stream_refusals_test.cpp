@@ -205,9 +205,31 @@ TEST(TileStreamRefusals, ProductsOfWarps) {
             "warps multiply rows that 'tile_b' may not have");
   EXPECT_EQ(with([](GoodStream& g) { g.p.roles[0].warps = 8; }),
             "warps multiply rows that 'tile_a' may not have");
+  EXPECT_EQ(with([](GoodStream& g) {
+              for (const int which : {0, 1}) {
+                SharedTile more = g.tile(which);
+                more.name += "_more";
+                more.type = ScalarType::kBf16;
+                g.p.rings[0].tiles.push_back(more);
+                CopyTile copy = g.copies(which);
+                copy.tile = which + 2;
+                copy.value =
+                    g.nodes.load(which == 0 ? "A" : "B", ScalarType::kBf16, copy.value->args[0]);
+                g.stream.copies.push_back(copy);
+              }
+              WarpMultiply other = g.multiply();
+              other.a = 2;
+              other.b = 3;
+              g.stream.body.push_back({other});
+            }),
+            "mma.sync of f16 by f16 and of bf16 by bf16 in one program");
 }
 
 TEST(TileStreamRefusals, ProductsOfThreads) {
+  EXPECT_EQ(with_threads([](GoodStream& g) {
+              for (const int which : {0, 1}) g.tile(which).layout = padded_lines(64, 31, false, 64);
+            }),
+            "31 of k in 'tile_a' and 'tile_b'; multiply-adds take two in turns");
   EXPECT_EQ(with_threads([](GoodStream& g) { g.p.sums[0].type = ScalarType::kF64; }),
             "f32 by f32 is not added up in 'sums' of a thread");
   EXPECT_EQ(with_threads([](GoodStream& g) { g.p.sums[0].rows = 8; }),
