@@ -84,8 +84,8 @@ Bindings clipped_hard(const Bindings& sizes, std::int64_t cap) {
   return out;
 }
 
-/// The first one or two sizes of the result's shape, where each buffer that has any of them begins
-/// with the same: batches, or rows of them.
+/// Batches: the first one or two sizes of the result's shape, if the shape of every other buffer
+/// that has one of them begins with the same sizes.
 std::vector<std::string> outer_sizes(const Task& task) {
   const auto outer_of = [](const Buffer& buffer) {
     std::vector<std::string> outer;

@@ -106,9 +106,8 @@ def run(command: str, *arguments: str, progress: bool = False) -> Dict[str, Any]
     if done.returncode == 1 and "verdict" in document:
         return document
     lines = (done.stderr or b"").decode(errors="replace").strip().splitlines()
-    for line in lines:
-        if lacking := _lacking(line):
-            raise HoneError(lacking, 3)
+    if lines and not document and (lacking := _lacking(lines[0])):  # the loader says it before all else
+        raise HoneError(lacking, 3)
     raise HoneError(_one_line(document, lines, command, done.returncode), done.returncode)
 
 

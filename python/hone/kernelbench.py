@@ -5,8 +5,8 @@
 PATH is a checkout of KernelBench, or its folder with level1, level2, level3. Each problem's file is
 loaded as its harness does: the seed 42, the module in train mode, no gradients. Then `hone.optimize`;
 then the answers are judged and the times taken. The example, with which times are taken, and the first trial
-have the harness's own numbers where these are less than 2^27; the others are drawn on the GPU, as drawing
-gigabytes on a CPU takes longer than all else:
+have the harness's own numbers where the inputs have less than 2^27 elements; the others are drawn on the GPU,
+as drawing gigabytes on a CPU takes longer than all else:
 
 - right: on five fresh inputs the error against the module in f64 is at most twice that of eager PyTorch,
   with PyTorch's TF32 off, and again with it as it is by default (on for convolutions); where hone uses

@@ -1,6 +1,6 @@
 // scaled_dot_product_attention as a person writes it first: scores, softmax of each row, values.
-// generate-attention recognises these three; each can be replaced alone, too, as none writes what
-// it reads.
+// generate-attention recognises these three. Weights have a buffer of their own, as large as that
+// of the scores: a softmax that works in place cannot be replaced alone.
 #include <fmt/format.h>
 
 #include "candidates/pytorch/operations.h"
