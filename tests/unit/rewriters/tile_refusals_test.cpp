@@ -208,6 +208,8 @@ TEST_F(TileRefusals, RunsAndTheirSums) {
               g.p.sums.push_back({"runs", 128});
             }),
             "sums are stored with runs of other rows, columns or types");
+  EXPECT_EQ(with([](Good& g) { g.the<Store>().runs = 9; }),
+            "sums are stored with runs that are not there");
 }
 
 TEST_F(TileRefusals, Stores) {
