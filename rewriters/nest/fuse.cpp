@@ -8,7 +8,6 @@
 #include <set>
 
 #include "rewriters/affine/equations.h"
-#include "rewriters/affine/integers.h"
 #include "rewriters/nest/canonical.h"
 #include "rewriters/nest/prefix.h"
 #include "rewriters/nest/renumber.h"
@@ -168,24 +167,14 @@ class Fuser {
 
   /// Of the nest's own indices the values that a condition leaves, where that is not all.
   std::map<SymbolId, Range> left_by(Ref condition) {
-    std::map<SymbolId, Range> all;
-    for (const Ref part : conjuncts(condition)) {
-      if (!part->is(Op::kNonNegative) || part->args[0]->terms.size() != 1) continue;
-      const auto& [by, atom] = part->args[0]->terms[0];
-      if (atom->kind != Node::Kind::kIndex || !dims_.contains(atom->symbol)) continue;
-      Range& range =
-          all.try_emplace(atom->symbol, 0, nodes_.extent(atom->symbol) - 1).first->second;
-      const std::int64_t constant = part->args[0]->constant;
-      if (by > 0)
-        range.low = std::max(range.low, -floor_divide(constant, by));
-      else
-        range.high = std::min(range.high, floor_divide(constant, -by));
+    std::map<SymbolId, Range> left;
+    for (const SymbolId symbol : condition->free) {
+      if (!dims_.contains(symbol)) continue;
+      const Range all{0, nodes_.extent(symbol) - 1};
+      const Range one = narrowed(nodes_, all, condition, symbol);
+      if (one.low <= one.high && (one.low > all.low || one.high < all.high)) left[symbol] = one;
     }
-    std::erase_if(all, [&](const auto& one) {
-      const auto& [low, high] = one.second;
-      return low > high || (low == 0 && high == nodes_.extent(one.first) - 1);
-    });
-    return all;
+    return left;
   }
 
   /// filled() of a choice whose condition leaves only some values of an index: a tensor that was

@@ -9,6 +9,26 @@
 #include "rewriters/affine/integers.h"
 
 namespace hone::nest {
+
+Range narrowed(Nodes& nodes, Range all, Ref condition, SymbolId symbol) {
+  const Ref atom = peel(nodes.index(symbol));
+  for (const Ref part : conjuncts(condition)) {
+    if (!part->is(Op::kNonNegative)) continue;
+    const auto own = std::ranges::find(part->args[0]->terms, atom, &Term::atom);
+    if (own == part->args[0]->terms.end()) continue;
+    const std::int64_t by = own->coefficient;
+    const Ref rest = nodes.subtract(part->args[0], nodes.scale(atom, by));
+    const auto range = rest->uses(symbol) ? std::nullopt : nodes.range(rest);
+    if (!range) continue;
+    if (by > 0) {
+      all.low = std::max(all.low, -floor_divide(range->high, by));
+    } else {
+      all.high = std::min(all.high, floor_divide(range->high, -by));
+    }
+  }
+  return all;
+}
+
 namespace {
 
 /// The new number: offset + round, or offset - round.
@@ -99,26 +119,6 @@ Ref split(Nodes& nodes, Ref condition) {
       }
     }
     all = nodes.both(all, made);
-  }
-  return all;
-}
-
-/// What `symbol` can be where the condition holds.
-Range narrowed(Nodes& nodes, Range all, Ref condition, SymbolId symbol) {
-  const Ref atom = peel(nodes.index(symbol));
-  for (const Ref part : conjuncts(condition)) {
-    if (!part->is(Op::kNonNegative)) continue;
-    const auto own = std::ranges::find(part->args[0]->terms, atom, &Term::atom);
-    if (own == part->args[0]->terms.end()) continue;
-    const std::int64_t by = own->coefficient;
-    const Ref rest = nodes.subtract(part->args[0], nodes.scale(atom, by));
-    const auto range = rest->uses(symbol) ? std::nullopt : nodes.range(rest);
-    if (!range) continue;
-    if (by > 0) {
-      all.low = std::max(all.low, -floor_divide(range->high, by));
-    } else {
-      all.high = std::min(all.high, floor_divide(range->high, -by));
-    }
   }
   return all;
 }

@@ -12,4 +12,7 @@ namespace hone::nest {
 /// takes no more rounds and loads then depend on fewer indices. Sums of sums distributed().
 [[nodiscard]] Ref renumbered(Nodes& nodes, Ref value);
 
+/// Of `all`, what `symbol` can be where the condition holds. None: `high` is below `low`.
+[[nodiscard]] Range narrowed(Nodes& nodes, Range all, Ref condition, SymbolId symbol);
+
 }  // namespace hone::nest
