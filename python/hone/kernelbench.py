@@ -1,6 +1,6 @@
 """KernelBench's problems, as its authors run them, with hone's kernels in the modules' places.
 
-    python -m hone.kernelbench PATH --level 1 [--problems 1-100] [--budget 15s] [--db F] [-o FOLDER]
+    python -m hone.kernelbench PATH --level 1 [--problems 1-100] [--budget 15s] [--db F] [-o FOLDER] [--jobs 1]
 
 PATH is a checkout of KernelBench, or its folder with level1, level2, level3. Each problem's file is
 loaded as its harness does: the seed 42, the module in train mode, no gradients. Then `hone.optimize`;
@@ -15,6 +15,9 @@ as drawing gigabytes on a CPU takes longer than all else:
 - times: eager, torch.compile, torch.compile(mode="max-autotune") and hone, in turns, with a cold L2
   cache, the median of each [ms].
 
+With --jobs N so many problems are under way at a time: while one is searched or timed it has the GPU for
+itself, and what takes no times, judging and PyTorch's compilers, several do at once.
+
 Results lie in FOLDER, a file for each problem; what is there is not done again. Where hone's kernels
 run there is a file with `ModelNew` beside it, named as KernelBench's scripts/eval_from_generations.py wants
 it (level_1_problem_1_sample_0_kernel.py); scripts/run_and_check.py takes it too. At the end stands the
@@ -23,17 +26,21 @@ has a column without these, and one that leaves out those with convolutions, too
 unless told otherwise."""
 import argparse
 import ast
+import concurrent.futures
+import contextlib
 import copy
+import fcntl
 import functools
 import glob
 import json
+import multiprocessing
 import os
 import re
 import statistics
 import sys
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 import torch
 from torch.nn.modules.conv import _ConvNd
@@ -283,25 +290,51 @@ def times_of(functions: Sequence[Function], seconds: float = 2.0) -> List[float]
     return [statistics.median(taken) for taken in times]
 
 
-def measure(loaded: Loaded, fast: torch.nn.Module) -> Dict[str, Any]:
+class Turns:
+    """Of the processes that work on problems of a folder of results (--jobs): who takes times does so
+    alone."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    @contextlib.contextmanager
+    def _locked(self, how: int) -> Iterator[None]:
+        held = os.open(self._folder, os.O_RDONLY)
+        try:
+            fcntl.flock(held, how)
+            yield
+        finally:
+            os.close(held)
+
+    def alone(self) -> "contextlib.AbstractContextManager[None]":
+        torch.cuda.empty_cache()  # a search needs the GPU's memory, in a process of its own
+        return self._locked(fcntl.LOCK_EX)
+
+    def beside_others(self) -> "contextlib.AbstractContextManager[None]":
+        return self._locked(fcntl.LOCK_SH)
+
+
+def measure(loaded: Loaded, fast: torch.nn.Module, turns: Turns) -> Dict[str, Any]:
     """Times [ms] of eager PyTorch, its two compilers and hone; None where a compiler fails."""
-    inputs = loaded.example()
-    names, functions = ["eager", "hone"], [lambda: loaded.model(*inputs), lambda: fast(*inputs)]
     said: Dict[str, str] = {}
     torch._dynamo.reset()
-    for name, mode in (("compile", None), ("max_autotune", "max-autotune")):
-        try:
-            compiled = torch.compile(copy.deepcopy(loaded.model), mode=mode)
-            with torch.no_grad():
-                for _ in range(3):  # a CUDA graph is recorded at the second call
-                    compiled(*inputs)
-            torch.cuda.synchronize()
-        except Exception as failure:  # whatever a compiler raises
-            said[f"{name}_failed"] = (str(failure) or type(failure).__name__).splitlines()[0][:200]
-            continue
-        names.append(name)
-        functions.append(lambda f=compiled: f(*inputs))  # type: ignore[misc]
-    result: Dict[str, Any] = dict(zip(names, times_of(functions)))
+    with turns.beside_others():
+        inputs = loaded.example()
+        names, functions = ["eager", "hone"], [lambda: loaded.model(*inputs), lambda: fast(*inputs)]
+        for name, mode in (("compile", None), ("max_autotune", "max-autotune")):
+            try:
+                compiled = torch.compile(copy.deepcopy(loaded.model), mode=mode)
+                with torch.no_grad():
+                    for _ in range(3):  # a CUDA graph is recorded at the second call
+                        compiled(*inputs)
+                torch.cuda.synchronize()
+            except Exception as failure:  # whatever a compiler raises
+                said[f"{name}_failed"] = (str(failure) or type(failure).__name__).splitlines()[0][:200]
+                continue
+            names.append(name)
+            functions.append(lambda f=compiled: f(*inputs))  # type: ignore[misc]
+    with turns.alone():
+        result: Dict[str, Any] = dict(zip(names, times_of(functions)))
     return {f"{n}_ms": result.get(n) for n in ("eager", "compile", "max_autotune", "hone")} | said
 
 
@@ -342,7 +375,7 @@ def options_of(options: argparse.Namespace) -> Dict[str, Any]:
 
 def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]:
     """One problem's result, for a JSON file."""
-    begun = time.monotonic()
+    turns = Turns(options.output)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     result: Dict[str, Any] = {
         "problem": os.path.basename(problem.path),
@@ -353,12 +386,16 @@ def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]
             "recurrent": recurrent_use_tf32(),
         },
     }
-    try:
+    with turns.beside_others():
         loaded = Loaded(problem, device)
-        with torch.no_grad():
+        example = loaded.example()
+    begun = time.monotonic()
+    try:
+        with torch.no_grad(), turns.alone():
+            begun = time.monotonic()
             fast = optimize(
                 loaded.model,
-                loaded.example(),
+                example,
                 budget=options.budget,
                 device=options.device,
                 db=options.db,
@@ -371,6 +408,7 @@ def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]
         if not isinstance(failure, (ImportRefused, ImportDiffers)) and failure.status != 1:
             raise
         loaded, fast, said = Loaded(problem, device), None, Report("Model", why_eager=str(failure))
+    del example  # gigabytes, of some problems
     result.update(
         replaced=said.replaced,
         why_eager=said.why_eager,
@@ -382,7 +420,6 @@ def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]
         optimize_s=round(time.monotonic() - begun, 2),
         steps_s={step: round(taken, 2) for step, taken in said.seconds.items()},
     )
-    result["has_convolutions"] = has_convolutions(loaded.model, lambda: loaded.inputs(SEED, str(device)))
     begun = time.monotonic()
     runs = fast if fast is not None else loaded.model
     if said.replaced:
@@ -394,13 +431,51 @@ def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]
             result["model_new"] = name
         except HoneError as failure:
             result["no_model_new"] = str(failure)
-    result.update(judge(loaded, runs, said.replaced and said.uses_tf32))
+    with turns.beside_others():
+        inputs = functools.partial(loaded.inputs, SEED, str(device))
+        result["has_convolutions"] = has_convolutions(loaded.model, inputs)
+        result.update(judge(loaded, runs, said.replaced and said.uses_tf32))
     result["judge_s"] = round(time.monotonic() - begun, 2)
     begun = time.monotonic()
     if device.type == "cuda" and not options.no_times:
-        result.update(measure(loaded, runs))
+        result.update(measure(loaded, runs, turns))
         result["measure_s"] = round(time.monotonic() - begun, 2)
     return result
+
+
+def outcome(problem: Problem, options: argparse.Namespace) -> "Dict[str, Any] | str":
+    """A problem's result, which then lies in the folder; or why there is none, a line."""
+    try:
+        result = run_problem(problem, options)
+    except Exception as failure:  # whatever a problem's own code or PyTorch raises
+        line = (str(failure).strip() or type(failure).__name__).splitlines()[0]
+        return f"{type(failure).__name__}: {line}"
+    finally:
+        torch._dynamo.reset()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+    file = os.path.join(options.output, f"{problem.name}.json")
+    with open(file + ".part", "w", encoding="utf-8") as written:
+        json.dump(result, written, indent=1)
+    os.replace(file + ".part", file)
+    return result
+
+
+def outcomes(
+    problems: Sequence[Problem], options: argparse.Namespace
+) -> "Iterator[Tuple[Problem, Dict[str, Any] | str]]":
+    """Each problem's outcome as soon as it is there."""
+    if options.jobs == 1 or len(problems) < 2:
+        for problem in problems:
+            yield problem, outcome(problem, options)
+        return
+    with concurrent.futures.ProcessPoolExecutor(
+        options.jobs, mp_context=multiprocessing.get_context("spawn")  # CUDA does not survive a fork
+    ) as pool:
+        running = {pool.submit(outcome, problem, options): problem for problem in problems}
+        for done in concurrent.futures.as_completed(running):
+            failure = done.exception()  # its process is gone
+            yield running[done], done.result() if failure is None else str(failure)
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -478,6 +553,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--math", help="exact, reassociate, tf32x3, tf32 or reduced; default: as PyTorch's switches for TF32 say, see hone.optimize")
     parser.add_argument("--no-times", action="store_true", help="judge only")
     parser.add_argument("-o", "--output", default="kernelbench_results", metavar="FOLDER")
+    parser.add_argument("--jobs", type=int, choices=range(1, 17), default=1, metavar="N",
+                        help="problems under way at a time; each keeps its tensors on the GPU")
     options = parser.parse_args(arguments)
     try:
         problems = find_problems(options.path, options.level, numbers_of(options.problems))
@@ -488,37 +565,33 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     if not torch.cuda.is_available() and not (options.device or "").startswith("emu:"):
         parser.error("there is no GPU; --device emu:sm_90 searches on an emulated one, without times")
     os.makedirs(options.output, exist_ok=True)
-    results: List[Dict[str, Any]] = []
-    failed = 0
+    results: Dict[str, Dict[str, Any]] = {}
+    missing: List[Problem] = []
     for problem in problems:
         file = os.path.join(options.output, f"{problem.name}.json")
-        if os.path.exists(file):
-            with open(file, encoding="utf-8") as known:
-                result = json.load(known)
-            if result["options"] != options_of(options):
-                parser.error(f"{file} was made with other options or another GPU; take another folder")
+        if not os.path.exists(file):
+            missing.append(problem)
+            continue
+        with open(file, encoding="utf-8") as known:
+            results[problem.name] = json.load(known)
+        if results[problem.name]["options"] != options_of(options):
+            parser.error(f"{file} was made with other options or another GPU; take another folder")
+        print(line_of(problem, results[problem.name]), flush=True)
+    failed = 0
+    for problem, found in outcomes(missing, options):
+        if isinstance(found, str):
+            print(f"{problem.name}  FAILED: {found}", flush=True)
+            failed += 1
         else:
-            try:
-                result = run_problem(problem, options)
-            except Exception as failure:  # whatever a problem's own code or PyTorch raises
-                line = (str(failure).strip() or type(failure).__name__).splitlines()[0]
-                print(f"{problem.name}  FAILED: {type(failure).__name__}: {line}", flush=True)
-                failed += 1
-                continue
-            with open(file + ".part", "w", encoding="utf-8") as written:
-                json.dump(result, written, indent=1)
-            os.replace(file + ".part", file)
-            torch._dynamo.reset()
-            if torch.cuda.is_available():
-                torch.cuda.empty_cache()
-        results.append(result)
-        print(line_of(problem, result), flush=True)
-    tf32: Set[str] = {json.dumps(r["tf32"]) for r in results}
-    print(table(results))
+            results[problem.name] = found
+            print(line_of(problem, found), flush=True)
+    in_order = [results[p.name] for p in problems if p.name in results]
+    tf32: Set[str] = {json.dumps(r["tf32"]) for r in in_order}
+    print(table(in_order))
     print(f"PyTorch's TF32 while the times were taken: {', '.join(sorted(tf32))}")
     if failed:
         print(f"{failed} problems failed; they are tried again the next time")
-    return 0 if not failed and all(r["right"] for r in results) else 1
+    return 0 if not failed and all(r["right"] for r in in_order) else 1
 
 
 if __name__ == "__main__":

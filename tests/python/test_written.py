@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import types
 import unittest
 from unittest import mock
@@ -364,6 +365,31 @@ def get_init_inputs():
         self.assertTrue(first["candidates"])
         self.assertTrue(second["right"] and second["degenerate"])
         self.assertRegex(run.stdout, r"problems +2 +1 +1\n")
+
+    def test_several_problems_are_under_way_at_a_time(self):
+        broken = self.FILES["1_scaled.py"].replace("return [torch.rand(16, 32)]", "raise ValueError('no numbers')")
+        run = self.run_on({**self.FILES, "3_broken.py": broken}, "--jobs", "3")
+        self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+        self.assertIn("1_003  FAILED: ValueError: no numbers\n", run.stdout)
+        self.assertRegex(run.stdout, r"right +2 +1 +1\n")
+        self.assertTrue(os.path.exists(os.path.join(self.output, "1_001.json")))
+
+    def test_who_takes_times_is_alone(self):
+        from hone import kernelbench
+
+        turns = kernelbench.Turns(tempfile.mkdtemp(dir=FOLDER.name))
+        entered = threading.Event()
+
+        def take_times():
+            with turns.alone():
+                entered.set()
+
+        timer = threading.Thread(target=take_times)
+        with turns.beside_others(), turns.beside_others():
+            timer.start()
+            self.assertFalse(entered.wait(0.2))
+        timer.join(10)
+        self.assertTrue(entered.is_set())
 
     def test_the_table_tells_convolutions_apart(self):
         from hone import kernelbench
