@@ -167,14 +167,13 @@ __device__ __forceinline__ void $prefixstores_wait() {
 )";
 
 constexpr const char* kRuns = R"(
-// Adds a run's sums to those of the runs before (`fresh`: there are none). The rounding error of that
-// is the next run's beginning. (Kahan, Comm. ACM 8 (1965), 40.)
+// Adds a run's sums to those of the runs before. The rounding error of that is the next run's
+// beginning. (Kahan, Comm. ACM 8 (1965), 40.)
 template <int kCount>
-__device__ __forceinline__ void $prefixadd_runs(float (&sums)[kCount], float (&runs)[kCount],
-                                                bool fresh) {
+__device__ __forceinline__ void $prefixadd_runs(float (&sums)[kCount], float (&runs)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    const float sum = fresh ? 0.0f : sums[i], more = sum + runs[i];
+    const float sum = sums[i], more = sum + runs[i];
     runs[i] = fabsf(more) <= 3.40282347e38f ? runs[i] - (more - sum) : 0.0f;
     sums[i] = more;
   }
@@ -182,12 +181,12 @@ __device__ __forceinline__ void $prefixadd_runs(float (&sums)[kCount], float (&r
 )";
 
 constexpr const char* kShortRuns = R"(
-// Adds a run's sums to those of the runs before (`fresh`: there are none).
+// Adds a run's sums to those of the runs before.
 template <int kCount>
 __device__ __forceinline__ void $prefixadd_short_runs(float (&sums)[kCount],
-                                                      const float (&runs)[kCount], bool fresh) {
+                                                      const float (&runs)[kCount]) {
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) sums[i] = fresh ? runs[i] : sums[i] + runs[i];
+  for (int i = 0; i < kCount; ++i) sums[i] += runs[i];
 }
 )";
 

@@ -585,9 +585,8 @@ class ProgramPrinter {
     const std::string& sums = sums_names_[static_cast<std::size_t>(add.sums)];
     code.comment(add.forget ? "The runs' sums, in f32."
                             : "The runs' sums; what rounding takes of them goes to the next run.");
-    code.line(fmt::format("{}add_{}({}, {}, {});", p_.prefix, add.forget ? "short_runs" : "runs",
-                          sums, sums_names_[static_cast<std::size_t>(add.runs)],
-                          values_.print(add.fresh)));
+    code.line(fmt::format("{}add_{}({}, {});", p_.prefix, add.forget ? "short_runs" : "runs", sums,
+                          sums_names_[static_cast<std::size_t>(add.runs)]));
   }
 
   template <class One>

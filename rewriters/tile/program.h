@@ -156,12 +156,12 @@ struct Advance {
 struct Drain {
   int ring = 0;
 };
-/// Consumer: sums += runs, or = where `fresh`, a condition; runs = the rounding error of that,
-/// which their next products are added to. If `forget`, the error is lost, and the next products
-/// are to be `fresh`: runs stay what they were.
+/// Consumer: sums += runs; runs = the rounding error of that, which their next products are added
+/// to. If `forget`, the error is lost, and the next products are to be `fresh`: runs stay what they
+/// were. Sums begin as what MapSums makes them, mostly 0, for each tile of outputs; in a role that
+/// streams they begin as 0.
 struct AddRuns {
   int sums = 0, runs = 0;
-  Ref fresh = nullptr;
   bool forget = false;
 };
 /// An input of an epilogue whose elements lie side by side along the outputs' columns.

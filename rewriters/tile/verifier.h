@@ -174,6 +174,7 @@ class Verifier {
   std::set<int> read_;           ///< rings that the role waits for
   std::set<int> by_warps_;       ///< rings whose tiles its warps read by themselves
   std::set<int> added_;          ///< runs that sums have whole
+  std::set<int> begun_;          ///< sums that something has set for this tile of outputs
   std::optional<std::pair<ScalarType, ScalarType>> multiplied_;  ///< by warps: a helper is of these
   std::map<int, Kind> products_;                                 ///< of each sums
   std::map<int, std::set<std::string>> producers_;

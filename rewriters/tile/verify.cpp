@@ -39,6 +39,9 @@ Result<void> Verifier::run() {
       if (const auto* patch = std::get_if<ReadPatch>(&operation.is)) by_warps_.insert(patch->ring);
       if (const auto* split = std::get_if<SplitTile>(&operation.is)) by_warps_.insert(split->ring);
     });
+    begun_.clear();
+    for (std::size_t s = 0; streams() && s < program_.sums.size(); ++s)
+      begun_.insert(static_cast<int>(s));  // as 0
     unknown_ = turn_ = false;
     stream_ = nullptr;
     in_when_ = false;
@@ -175,6 +178,7 @@ void Verifier::check(const Loop& loop) {
   const std::string& name = program_.nodes->symbol(loop.symbol).name;
   const std::vector<Underway> started = underway_;
   const std::vector<RowsState> rows = rows_;
+  const std::set<int> begun = begun_;
   const bool turn = turn_;
   walk(loop.body);
   if (states_ != before)
@@ -189,7 +193,7 @@ void Verifier::check(const Loop& loop) {
     refuse(fmt::format("warp groups may take unlike numbers of turns in the loop over '{}'", name));
   if (turn_ != turn)
     refuse(fmt::format("a round of the loop over '{}' does not pass the turn that it takes", name));
-  if (underway_ != started || rows_ != rows) {
+  if (underway_ != started || rows_ != rows || !std::ranges::includes(begun_, begun)) {
     // What the second round finds is what all later ones do.
     const std::vector<Underway> after = underway_;
     walk(loop.body);

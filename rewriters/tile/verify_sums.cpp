@@ -169,6 +169,9 @@ void Verifier::started(const Multiply& multiply, const Kind& kind) {
         fmt::format("{} registers of sums are written at once; of {} threads the compiler "
                     "gives each {}",
                     columns / 2, program_.threads(), compiled));
+  const bool never =
+      multiply.fresh == nullptr || (multiply.fresh->is_constant() && multiply.fresh->constant == 0);
+  if (!never) begun_.insert(multiply.sums);
   state(multiply.ring).multiplied = true;
   underway_.push_back({multiply.sums, multiply.fragments, {multiply.ring}});
 }
@@ -238,6 +241,8 @@ void Verifier::check(const MapSums& map) {
   if (map.awaits ? !is_place(map.sums, program_.sums.size()) : !at_rest(map.sums))
     return refuse("sums that are not there");
   if (map.value == nullptr) return refuse("sums become what is not said");
+  const bool kept = map.unless != nullptr || (map.sum != nullptr && mentions(map.value, map.sum));
+  if (!kept) begun_.insert(map.sums);
   check_reads(map.value, -1);
   check_reads(map.unless, -1);
   if ((map.row_symbol >= 0 && map.row == nullptr) ||
@@ -302,12 +307,14 @@ void Verifier::check(const AddRuns& add) {
   const Sums& sums = program_.sums[static_cast<std::size_t>(add.sums)];
   const Sums& runs = program_.sums[static_cast<std::size_t>(add.runs)];
   if (add.sums == add.runs || sums.columns != runs.columns || sums.rows != runs.rows ||
-      sums.type != ScalarType::kF32 || runs.type != ScalarType::kF32 || sums.of != runs.of ||
-      add.fresh == nullptr) {
-    refuse(
-        fmt::format("'{}' are added to '{}': others of f32 and of as many rows and columns, and a "
-                    "word on when these begin",
-                    runs.name, sums.name));
+      sums.type != ScalarType::kF32 || runs.type != ScalarType::kF32 || sums.of != runs.of) {
+    refuse(fmt::format("'{}' are added to '{}': others of f32 and of as many rows and columns",
+                       runs.name, sums.name));
+  }
+  for (const int at : {add.sums, add.runs}) {
+    if (!begun_.contains(at))
+      refuse(fmt::format("'{}' are added to '{}' before anything has set '{}'", runs.name,
+                         sums.name, program_.sums[static_cast<std::size_t>(at)].name));
   }
   if (add.forget) added_.insert(add.runs);
 }
@@ -337,6 +344,9 @@ void Verifier::check(const Store& store) {
     refuse(fmt::format("sums are stored with '{}', which they have already",
                        program_.sums[static_cast<std::size_t>(store.runs)].name));
   if (store.contiguous < 1) refuse("a store of no elements");
+  // The next tile's outputs are other sums.
+  begun_.erase(store.sums);
+  begun_.erase(store.runs);
   check_beside(store);
   if (store.staging >= 0) store.view < 0 ? check_turned(store) : check_staged(store);
   if (store.adds) check_adds(store);

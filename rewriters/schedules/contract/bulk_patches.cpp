@@ -124,8 +124,7 @@ tile::Operation BulkBuilder::multiply_patches(Ref of_group) {
     multiply_in_pairs(step, of_group, body);
   }
   body.push_back({tile::Release{0}});
-  if (in_runs() && !is_thrice(s_.pipe))
-    body.push_back({tile::AddRuns{0, 1, nodes_.is_zero(at(step))}});
+  if (in_runs() && !is_thrice(s_.pipe)) body.push_back({tile::AddRuns{0, 1}});
   return {over(step, std::move(body))};
 }
 

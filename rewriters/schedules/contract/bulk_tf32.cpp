@@ -49,7 +49,7 @@ void BulkBuilder::multiply_fragments(tile::Body& body, Ref fresh, tile::Body mea
   body.push_back({tile::Release{ring}});
   if (!thrice) return;
   body.push_back({tile::Release{made_ring_}});
-  body.push_back({tile::AddRuns{0, 1, fresh, !in_runs()}});
+  body.push_back({tile::AddRuns{0, 1, !in_runs()}});
 }
 
 }  // namespace hone::schedules::contract

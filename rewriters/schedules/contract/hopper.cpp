@@ -281,6 +281,10 @@ tile::Operation BulkBuilder::math() {
   const Place where = place(tile, body);
   const Ref of_group = s_.bm == 64 ? number(0) : nodes_.scale(at(program_.group), 64);
   const Ref fresh = is_first(where, k);
+  // Runs are added to sums that begin as 0: to choose, at each addition, whether a run is the first
+  // one would be a second instruction for each sum.
+  if (program_.sums.size() > 1)
+    body.push_back({tile::MapSums{.sums = 0, .value = nodes_.number(0, ScalarType::kF32)}});
   if (tiling_) {
     body.push_back(multiply_patches(of_group));
   } else if (reads_fragments()) {
@@ -295,7 +299,7 @@ tile::Operation BulkBuilder::math() {
                               {tile::Multiply{1, 0, 0, 1, of_group, nodes_.boolean(true)}},
                               {tile::Await{0}},
                               {tile::Release{0}},
-                              {tile::AddRuns{0, 1, fresh, true}}});
+                              {tile::AddRuns{0, 1, true}}});
     loop.comment = fmt::format(
         "The tensor cores' sums have 13 places: those of {} terms are added up in f32.", tile_k_);
     body.push_back({std::move(loop)});
@@ -325,7 +329,7 @@ tile::Operation BulkBuilder::over_runs(const Place& place, SymbolId k, Ref of_gr
   if (tf32) round = tf32_round(place, k, of_group);
   tile::Body body = {{tile::Loop{k, at(run), end, number(tile_k_), std::move(round), ""}}};
   if (!tf32) body.push_back({tile::Drain{0}});
-  body.push_back({tile::AddRuns{0, 1, is_first(place, run)}});
+  body.push_back({tile::AddRuns{0, 1}});
   return {tile::Loop{run, place.k_begin, place.k_end, number(length), std::move(body),
                      fmt::format("Terms are added in f32 in runs of {}.", length)}};
 }

@@ -211,7 +211,7 @@ class StreamBuilder {
                                                 .fresh = in_parts(),
                                                 .thrice = is_thrice(s_.pipe)}});
     }
-    const tile::AddRuns add{0, 1, nodes_.boolean(false), in_parts()};
+    const tile::AddRuns add{0, 1, in_parts()};
     if (in_parts()) stream.body.push_back({add});
     if (in_runs()) {
       const Ref done = nodes_.add(nodes_.subtract(at(tile), first_), number(1));

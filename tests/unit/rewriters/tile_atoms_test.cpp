@@ -424,9 +424,9 @@ TEST_F(TileSums, RunsOfEveryThread) {
   Body& math = test.math();
   std::get<Multiply>(math[1].is).sums = 1;
   math.push_back({MapSums{.sums = 0, .sum = leaf(), .value = test.real(33554432)}});
-  math.push_back({AddRuns{0, 1, test.nodes.boolean(false)}});
+  math.push_back({AddRuns{0, 1}});
   const auto got = test.probed(
-      {{"g_add_runs(sums, runs, false);", Probed::each_of("sums[i] - 33554432.0f + runs[i]", 32)}});
+      {{"g_add_runs(sums, runs);", Probed::each_of("sums[i] - 33554432.0f + runs[i]", 32)}});
   ASSERT_FALSE(got.empty());
   expect_sums(got, 64, 0, 1,
               [&](std::int64_t row, std::int64_t column) { return sum(row, column); });
@@ -438,9 +438,9 @@ TEST_F(TileSums, ShortRunsOfEveryThread) {
   Body& math = test.math();
   std::get<Multiply>(math[1].is).sums = 1;
   math.push_back({MapSums{.sums = 0, .sum = leaf(), .value = test.real(1000)}});
-  math.push_back({AddRuns{0, 1, test.nodes.boolean(false), true}});
-  const auto got = test.probed({{"g_add_short_runs(sums, runs, false);",
-                                 Probed::each_of("sums[i] - 1000.0f + runs[i]", 32)}});
+  math.push_back({AddRuns{0, 1, true}});
+  const auto got = test.probed(
+      {{"g_add_short_runs(sums, runs);", Probed::each_of("sums[i] - 1000.0f + runs[i]", 32)}});
   ASSERT_FALSE(got.empty());
   expect_sums(got, 64, 0, 1,
               [&](std::int64_t row, std::int64_t column) { return 2 * sum(row, column); });

@@ -405,7 +405,7 @@ class RandomProgram : public schedules::NestCase {
       for (int ring = 0; ring <= last; ++ring) visit(ring);
     };
     const bool zeroed = !runs_ && coin();
-    if (zeroed) body.push_back({MapSums{.sums = 0, .value = real(0)}});
+    if (zeroed || runs_) body.push_back({MapSums{.sums = 0, .value = real(0)}});
     const auto round = [&](Ref k, Ref first, Body& to) {
       const Ref fresh = zeroed    ? nodes.boolean(false)
                         : forget_ ? nodes.is_zero(nodes.subtract(k, first))
@@ -438,7 +438,7 @@ class RandomProgram : public schedules::NestCase {
         to.push_back({Loop{k, run, least(nodes.add(run, number(length)), number(k_)),
                            number(tile_k_), std::move(inner), ""}});
         drain(to);
-        to.push_back({AddRuns{0, 1, nodes.is_zero(run), forget_}});
+        to.push_back({AddRuns{0, 1, forget_}});
       }));
     } else {
       body.push_back(

@@ -186,23 +186,20 @@ TEST_F(TileRefusals, SumsOfTwoKindsOfProducts) {
 }
 
 TEST_F(TileRefusals, RunsAndTheirSums) {
-  const std::string why =
-      "'out' are added to 'scores': others of f32 and of as many rows and columns, and a word on "
-      "when these begin";
-  const auto add = [](Good& g, Ref fresh) { g.math().push_back({AddRuns{0, 1, fresh}}); };
-  EXPECT_EQ(with([&](Good& g) { add(g, g.nodes.boolean(true)); }), "");
-  EXPECT_EQ(with([&](Good& g) { add(g, nullptr); }), why);
+  // Before the store: `out` are runs that have been added to `scores`.
+  const auto add = [](Good& g, AddRuns add) { g.math().insert(g.math().end() - 1, {add}); };
+  EXPECT_EQ(with([&](Good& g) { add(g, {0, 1}); }), "");
   EXPECT_EQ(with([&](Good& g) {
-              g.p.sums.push_back({"runs", 64});
-              g.math().insert(g.math().end() - 1, {AddRuns{1, 2, g.nodes.boolean(true), true}});
-              g.the<Store>().runs = 2;
+              add(g, {0, 1, true});
+              g.the<Store>().sums = 0;
+              g.the<Store>().runs = 1;
             }),
-            "sums are stored with 'runs', which they have already");
+            "sums are stored with 'out', which they have already");
   EXPECT_EQ(with([&](Good& g) {
-              g.p.sums.push_back({"out", 128});
-              g.math().push_back({AddRuns{0, 2, g.nodes.boolean(true)}});
+              g.p.sums.push_back({"wider", 128});
+              add(g, {0, 2});
             }),
-            why);
+            "'wider' are added to 'scores': others of f32 and of as many rows and columns");
   EXPECT_EQ(with([&](Good& g) {
               g.the<Store>().runs = 2;
               g.p.sums.push_back({"runs", 128});
@@ -210,6 +207,58 @@ TEST_F(TileRefusals, RunsAndTheirSums) {
             "sums are stored with runs of other rows, columns or types");
   EXPECT_EQ(with([](Good& g) { g.the<Store>().runs = 9; }),
             "sums are stored with runs that are not there");
+}
+
+TEST_F(TileRefusals, RunsOfWhatHasNotBegun) {
+  // `out` is added to `total` before it is stored.
+  const auto added = [](Good& g, std::vector<Operation> before) {
+    g.p.sums.push_back({"total", 64});
+    for (Operation& one : before) g.math().insert(g.math().end() - 1, std::move(one));
+    g.math().insert(g.math().end() - 1, {AddRuns{2, 1}});
+    g.the<Store>().sums = 2;
+    g.the<Store>().runs = 1;
+  };
+  const auto zero = [](Good& g) {
+    return MapSums{.sums = 2, .value = g.nodes.number(0, ScalarType::kF32)};
+  };
+  const auto tiles = [](Good& g, Body body) {
+    const SymbolId tile = g.nodes.new_symbol("tile", 2);
+    return Loop{tile, g.number(0), g.number(2), g.number(1), std::move(body), ""};
+  };
+  const std::string why = "'out' are added to 'total' before anything has set 'total'";
+  EXPECT_EQ(with([&](Good& g) { added(g, {{zero(g)}}); }), "");
+  EXPECT_EQ(with([&](Good& g) { added(g, {}); }), why);
+  EXPECT_EQ(with([&](Good& g) {
+              MapSums doubled = zero(g);
+              doubled.sum = g.sum;
+              doubled.value = g.f32("+", {g.sum, g.sum});
+              added(g, {{doubled}});
+            }),
+            why);
+  EXPECT_EQ(with([&](Good& g) {
+              MapSums sometimes = zero(g);
+              sometimes.unless = g.nodes.boolean(true);
+              added(g, {{sometimes}});
+            }),
+            why);
+  for (const bool said : {true, false}) {
+    EXPECT_EQ(with([&](Good& g) {
+                added(g, {{zero(g)}});
+                g.the<Multiply>(1).fresh = said ? g.nodes.boolean(false) : nullptr;
+              }),
+              "'out' are added to 'total' before anything has set 'out'");
+  }
+  // The second tile's sums begin anew.
+  EXPECT_EQ(with([&](Good& g) {
+              added(g, {{zero(g)}});
+              g.math() = {{tiles(g, g.math())}};
+            }),
+            "");
+  EXPECT_EQ(with([&](Good& g) {
+              added(g, {});
+              g.math() = {{zero(g)}, {tiles(g, g.math())}};
+            }),
+            why);
 }
 
 TEST_F(TileRefusals, Stores) {
