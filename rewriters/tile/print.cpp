@@ -43,7 +43,7 @@ class ProgramPrinter {
            {"thread", "lane",   "warp",    "fill",    "more",     "ahead",    "read",   "now",
             "step",   "pair",   "column",  "line",    "k",        "i",        "from",   "got",
             "from_a", "from_b", "frag_a",  "frag_b",  "now_a",    "now_b",    "here_a", "here_b",
-            "line_a", "line_b", "small_a", "small_b", "thread_m", "thread_n", "stage"})
+            "line_a", "line_b", "small_a", "small_b", "thread_m", "thread_n", "stage",  "next"})
         names_.take(word);
     }
     for (std::size_t r = 0; r < p_.rings.size(); ++r)

@@ -44,6 +44,7 @@ for (int $round = $first; $round < $end; ++$round) {
   $wait
   const bool more = $round + $stages - 1 < $end;
   if (more) {
+    const int next = $round + $stages - 1;
     $start_next
   }
   $commit
@@ -83,6 +84,7 @@ for (int $round = $first; $round < $end; ++$round) {
     read((k + 1) % 2, $stage, (k + 1) % $ks);
     if (k == 0) {
       if (more) {
+        const int next = $round + $stages - 1;
         $start_next
       }
       $commit
@@ -202,7 +204,6 @@ void StreamText::write(const Stream& stream, const Called& ring, const std::stri
   std::string definitions, start_ahead, end_ahead, start_next, end_next;
   const std::string& round = values_.indices.at(stream.symbol);
   const std::string first = values_.print_index(stream.first);
-  const std::string next = fmt::format("{} + {} - 1", round, ring.stages);
   const std::string ahead = first == "0" ? "ahead" : first + " + ahead";
   bool async = false;
   for (const CopyTile& copy : stream.copies) {
@@ -215,12 +216,12 @@ void StreamText::write(const Stream& stream, const Called& ring, const std::stri
     definitions += text.definition;
     if (!text.in_two) {
       start_ahead += fmt::format("{}(ahead, {});\n", text.copy, ahead);
-      start_next += fmt::format("{}(fill, {});\n", text.copy, next);
+      start_next += fmt::format("{}(fill, next);\n", text.copy);
       continue;
     }
     start_ahead += fmt::format("{}({});\n", text.fetch, ahead);
     end_ahead += fmt::format("{}(ahead);\n", text.keep);
-    start_next += fmt::format("{}({});\n", text.fetch, next);
+    start_next += fmt::format("{}(next);\n", text.fetch);
     end_next += fmt::format("{}(fill);\n", text.keep);
   }
   async_ = async_ || async;

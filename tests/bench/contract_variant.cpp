@@ -3,6 +3,7 @@
 //   contract_variant 4096 4096 4096 f32 NN tf32x3 pipe=fma bm=128 > v.cu   (the rest: the start)
 //   contract_variant 4096 4096 4096 bf16 NN reassociate start=2 > v.cu     (the third first guess)
 //   contract_variant 4096 4096 4096 e4m3xe5m2 NT reduced > v.cu    (8-bit floats: C is bf16)
+//   contract_variant 4096 4096 4096 bf16+f64 NT reassociate > v.cu (what the nest adds up in f64)
 //   contract_variant 4096 4096 4096 f32 NNL tf32x3 > v.cu          (A and B are zero above the
 //     diagonal, and are not read there; NNU: below it)
 //   contract_variant conv 8x64x512x1024 128x3x3 0 1 tf32 bm=128 > v.cu
@@ -102,7 +103,9 @@ struct Problem {
 std::optional<Problem> product_of(char** args) {
   Problem problem;
   const std::int64_t m = std::atoll(args[0]), n = std::atoll(args[1]), k = std::atoll(args[2]);
-  const std::string types = args[3];
+  std::string types = args[3];
+  const bool in_f64 = types.ends_with("+f64");
+  if (in_f64) types.resize(types.size() - 4);
   const auto first = parse_scalar_type(types.substr(0, types.find('x')));
   const auto second = parse_scalar_type(types.substr(types.find('x') + 1));
   if (!first || !second) return std::nullopt;
@@ -125,7 +128,7 @@ std::optional<Problem> product_of(char** args) {
     return transposed ? nodes.add(nodes.scale(nodes.index(column), rows), nodes.index(row))
                       : nodes.add(nodes.scale(nodes.index(row), columns), nodes.index(column));
   };
-  const ScalarType sum = type == ScalarType::kF64 ? type : ScalarType::kF32;
+  const ScalarType sum = in_f64 || type == ScalarType::kF64 ? ScalarType::kF64 : ScalarType::kF32;
   const Ref a = nodes.cast(nodes.load("A", type, at(i, m, l, k, a_transposed)), sum);
   const Ref b = nodes.cast(nodes.load("B", b_type, at(l, k, j, n, b_transposed)), sum);
   nest.nest.buffer = "C";
@@ -205,7 +208,7 @@ int main_of(int count, char** args) {
   const bool convolves = count > 1 && std::string_view(args[1]) == "conv";
   if (count < 7) {
     std::fputs(
-        "contract_variant M N K f32|f16|bf16|f64|e4m3[xe5m2] NN|NT|TN|TT[L|U] MATH "
+        "contract_variant M N K f32|f16|bf16|f64|e4m3[xe5m2][+f64] NN|NT|TN|TT[L|U] MATH "
         "[parameter=value …]\n"
         "contract_variant conv NxCxHxW OxRxS PADDING DILATION MATH [parameter=value …]\n",
         stderr);
