@@ -269,9 +269,10 @@ struct Limits {
 /// kRefused, with the operation and the reason:
 ///   shapes and layouts that do not fit a copy or a product; a stage that is read before it is
 ///   full, filled before it is empty, or never released; a ring with no or two producers; sums and
-///   fragments that are touched while products are on their way; rows that have no value yet, or
-///   are folded in part; turns that are not taken and passed alike; more registers than a role has;
-///   more shared memory than a block has.
+///   fragments that are touched while products are on their way; runs that are added to sums of
+///   which nothing has been set; rows that have no value yet, or are folded in part; turns that are
+///   not taken and passed alike; more registers than a role has; more shared memory than a block
+///   has.
 [[nodiscard]] Result<void> verify(const Program& program, const Limits& limits);
 
 /// The kernel and what stands before it: for sm_90a, or of a program that streams for whatever its

@@ -211,5 +211,22 @@ TEST(ContractFp8, FirstGuessesAreOfTensorCores) {
   EXPECT_GE(fast, 2U);
 }
 
+TEST(ContractFp8, FirstGuessOfManyTilesHas192Columns) {
+  // As many tiles for each multiprocessor as 8192 x 8192 outputs are on 128 of them.
+  Shape shape = along_k(2048, 2048, 2048, kE4m3, kE4m3);
+  shape.out = ScalarType::kBf16;
+  Product product(shape);
+  product.context.target.sm_count = 8;
+  const auto offer = kContract->match(product.goal());
+  ASSERT_TRUE(offer.has_value());
+  ASSERT_FALSE(offer->starts.empty());
+  std::map<std::string, std::string> first;
+  for (std::size_t p = 0; p < offer->parameters.size(); ++p)
+    first[offer->parameters[p].name] = to_string(offer->parameters[p].domain[offer->starts[0][p]]);
+  EXPECT_EQ(first["pipe"], "wgmma-bulk");
+  EXPECT_EQ(first["bm"], "128");
+  EXPECT_EQ(first["bn"], "192");
+}
+
 }  // namespace
 }  // namespace hone::schedules
