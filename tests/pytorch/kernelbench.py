@@ -2,23 +2,27 @@
 """KernelBench's modules through `hone import`: do they import, and do they answer what PyTorch answers?
 
     python3 tests/pytorch/kernelbench.py PATH [--level 1 2 3] [--problems 1-100] [-o FOLDER]
-        [--hone build/release/bin/hone] [--device emu:sm_90] [--full] [--no-run]
+        [--hone build/release/bin/hone] [--device emu:sm_90] [--full] [--no-run] [--jobs 1] [--seconds 300]
 
 PATH is a checkout of KernelBench, or its folder with level1, level2, level3. Needs PyTorch 2.11.
 
 Each module is exported twice. At its own sizes, on the meta device: it must import. And at small
 sizes, with numbers: the constants of the file are divided by powers of two as far as the module
 still works. There `hone import --verify` runs the program and compares it with the module in f64;
-beside it stands the error of PyTorch's own f32 (or TF32) answer. An error is the largest difference, in
+beside it stands the error of PyTorch's own f32 answer, TF32 off. An error is the largest difference, in
 root mean squares of the answer. --full takes the module's own sizes for that, on a GPU, and keeps no
-recorded numbers. --no-run imports only. Prints a line for each problem and the counts; what FOLDER has is not done again.
+recorded numbers. --no-run imports only. --jobs: so many problems at a time; --seconds: the program's time
+for one of them. Prints a line for each problem and the counts; what FOLDER has is not done again, what failed is.
 """
 import argparse
 import ast
+import concurrent.futures
 import copy
 import glob
 import json
+import multiprocessing
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -150,8 +154,8 @@ def recorded(model, inputs, folder):
     return max(error_of(a, t) for a, t in zip(answers, truths))
 
 
-def hone(binary, *arguments):
-    run = subprocess.run([binary, *arguments], capture_output=True, text=True)
+def hone(binary, *arguments, seconds=None):
+    run = subprocess.run([binary, *arguments], capture_output=True, text=True, timeout=seconds)
     lines = (run.stdout.strip() or run.stderr.strip()).split("\n")
     return run.returncode, lines[-1]
 
@@ -186,10 +190,28 @@ def small(source, folder):
     return None, "more than the emulator does in minutes" if large else reason
 
 
-def one(path, name, options):
-    source = open(path).read()
+def outcome(path, name, options):
+    """The problem's result, which is then in its folder; or why there is none, a line."""
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     folder = f"{options.output}/{name}"
     os.makedirs(folder, exist_ok=True)
+    try:
+        result = one(path, name, folder, options)
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error).strip()[:160]}"
+    finally:
+        if options.full:  # gigabytes
+            for kind in ("inputs", "outputs", "draws"):
+                shutil.rmtree(f"{folder}/{kind}", ignore_errors=True)
+            pathlib.Path(folder, "module.pt2").unlink(missing_ok=True)
+            torch.cuda.empty_cache()
+    with open(f"{folder}/result.json", "w") as file:
+        json.dump(result, file)
+    return result
+
+
+def one(path, name, folder, options):
+    source = open(path).read()
     result = {"problem": name}
     try:
         exported(*on_meta(source), f"{folder}/meta.pt2")
@@ -212,21 +234,27 @@ def one(path, name, options):
         return result
     status, line = hone(options.hone, "import", f"{folder}/module.pt2", "-o",
                         f"{folder}/module.task.cu", "--force", "--verify", folder, "--device",
-                        options.device)
+                        options.device, seconds=options.seconds)
     result["agrees"] = status == 0
     result["verdict"] = line.replace(f"with {folder} ", "").replace(folder, "").strip()
-    if options.full:  # gigabytes
-        for kind in ("inputs", "outputs", "draws"):
-            shutil.rmtree(f"{folder}/{kind}")
-        os.remove(f"{folder}/module.pt2")
     # At tiny sizes some answers are noise: a norm over one element, say.
     result["noise"] = status == 1 and "wrong_result" in line and result["eager"] > NOISE
     return result
 
 
+def tell(result):
+    eager = result.get("eager")
+    print(result["problem"], "imports" if result["imports"] else f"NOT: {result['said']}",
+          result.get("sizes", ""), result.get("verdict", ""),
+          f"eager {eager:.1e}" if eager is not None else "", flush=True)
+
+
 def problems_of(text):
-    first, _, last = text.partition("-")
-    return range(int(first), int(last or first) + 1)
+    numbers = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        numbers |= set(range(int(first), int(last or first) + 1))
+    return numbers
 
 
 def main():
@@ -239,24 +267,31 @@ def main():
     parser.add_argument("--device", default="emu:sm_90")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--no-run", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=300)
     options = parser.parse_args()
     root = options.path if os.path.isdir(f"{options.path}/level1") else f"{options.path}/KernelBench"
-    results = []
+    results, missing = [], []
     for level in options.level:
         files = {int(os.path.basename(p).split("_")[0]): p for p in glob.glob(f"{root}/level{level}/*.py")}
-        for number in sorted(set(files) & set(problems_of(options.problems))):
+        for number in sorted(set(files) & problems_of(options.problems)):
             name = f"{level}_{number:03d}"
             known = f"{options.output}/{name}/result.json"
             if os.path.exists(known):
-                result = json.load(open(known))
+                results.append(json.load(open(known)))
+                tell(results[-1])
             else:
-                result = one(files[number], name, options)
-                json.dump(result, open(known, "w"))
-            results.append(result)
-            eager = result.get("eager")
-            print(name, "imports" if result["imports"] else f"NOT: {result['said']}",
-                  result.get("sizes", ""), result.get("verdict", ""),
-                  f"eager {eager:.1e}" if eager is not None else "", flush=True)
+                missing.append((files[number], name))
+    with concurrent.futures.ProcessPoolExecutor(
+        options.jobs, mp_context=multiprocessing.get_context("spawn")
+    ) as pool:
+        running = {pool.submit(outcome, *problem, options): problem[1] for problem in missing}
+        for done in concurrent.futures.as_completed(running):
+            if isinstance(done.result(), str):
+                print(running[done], "FAILED:", done.result(), flush=True)
+            else:
+                results.append(done.result())
+                tell(results[-1])
     print(f"{len(results)} problems: {sum(r['imports'] for r in results)} import, "
           f"{sum('agrees' in r for r in results)} were run, "
           f"{sum(r.get('agrees', False) for r in results)} agree, "
