@@ -263,6 +263,11 @@ std::string PartGraph::home_of(std::size_t node) const {
   return fmt::format("node {}", node);
 }
 
+bool PartGraph::loops_in(Unit unit) const {
+  return std::ranges::any_of(members_.at(unit),
+                             [&](std::size_t node) { return facts_.nodes[node].loops; });
+}
+
 void PartGraph::group_nodes() {
   unit_.assign(exported_.nodes.size(), 0);
   members_.clear();
@@ -279,8 +284,10 @@ void PartGraph::group_nodes() {
       if (!is_new && !merge_if_possible(unit_[found->second], i)) found->second = i;
     } else {
       // What works on single elements goes with what made its arguments: first what made those
-      // that it changes, then what made one last.
+      // that it changes, then a group with loops, then what made one last.
       std::vector<std::size_t> makers(before_[i].rbegin(), before_[i].rend());
+      std::ranges::stable_partition(makers,
+                                    [&](std::size_t maker) { return loops_in(unit_[maker]); });
       std::ranges::stable_partition(makers, [&](std::size_t maker) {
         return std::ranges::any_of(facts_.nodes[maker].makes, [&](int storage) {
           return facts_.nodes[i].writes.contains(storage);
@@ -294,10 +301,8 @@ void PartGraph::group_nodes() {
   // What only prepares one group's arguments goes with it.
   for (std::size_t i = exported_.nodes.size(); i-- > 0;) {
     if (free_[i] || unit_[i] != i || !why_not_[i].empty()) continue;
-    const bool loops = std::ranges::any_of(
-        members_.at(i), [&](std::size_t node) { return facts_.nodes[node].loops; });
     const std::set<Unit> after = units_after(i);
-    if (!loops && after.size() == 1) merge_if_possible(*after.begin(), i);
+    if (!loops_in(i) && after.size() == 1) merge_if_possible(*after.begin(), i);
   }
 }
 

@@ -59,6 +59,7 @@ class PartGraph {
 
   void merge(Unit a, Unit b);
   bool merge_if_possible(Unit a, Unit b);
+  [[nodiscard]] bool loops_in(Unit unit) const;
   [[nodiscard]] bool can_be_one(Unit a, Unit b) const;
   [[nodiscard]] bool leads_around(Unit from, Unit to) const;
   [[nodiscard]] std::set<Unit> units_before(Unit unit) const;

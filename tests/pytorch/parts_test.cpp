@@ -278,6 +278,12 @@ TEST(Parts, LayersThatAreAlikeAreOneTask) {
   }
 }
 
+TEST(Parts, WhatJoinsGoesWithLoops) {
+  const auto parts = cut_changed("joined_scan", "aten.cat", "aten.cat");
+  ASSERT_TRUE(parts) << parts.error().message;
+  EXPECT_EQ(parts->parts.size(), 1U);
+}
+
 TEST(Parts, WhatHoneDoesNotHaveStaysPyTorchs) {
   const auto parts =
       cut_changed("transformer", "aten.layer_norm.default", "aten.unheard_of.default");

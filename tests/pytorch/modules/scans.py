@@ -20,3 +20,9 @@ def running_extremes():
     return of([lambda x, y, i: x.cummax(1), lambda x, y, i: x.cummin(2), lambda x, y, i: x.cummax(0)[0], lambda x, y, i: x.half().cummin(1)[0],
                lambda x, y, i: y.cummax(1), lambda x, y, i: y.cummin(1), lambda x, y, i: i.cummax(1), lambda x, y, i: i.cummin(0)[0],
                lambda x, y, i: x.logcumsumexp(1), lambda x, y, i: y.logcumsumexp(1), lambda x, y, i: x.double().logcumsumexp(2)], x, y, i)
+
+
+@fixture
+def joined_scan():
+    """Zeros and a running sum: one part, though the zeros are made last."""
+    return of([lambda x: torch.cat([x[:, :-1].cumsum(1), torch.zeros_like(x[:, :1])], 1)], rand(4, 6))
