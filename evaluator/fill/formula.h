@@ -1,8 +1,8 @@
-// The one definition of buffer contents, with formula_contents.h, and with formula_compare.h of
-// element comparison, for CPU and GPU alike: g++ compiles both, and their text is embedded for
-// NVRTC (see kernels.cu). So: no includes, only integer operations and single IEEE operations on
-// double (built with contraction off on both sides), so that the bits agree. The includer defines
-// HONE_FN, and HONE_LARGE_FN of a function too large for a copy at each call.
+// The one definition of buffer contents, with formula_contents.h and formula_related.h, and with
+// formula_compare.h of element comparison, for CPU and GPU alike: g++ compiles all, and their text
+// is embedded for NVRTC (see kernels.cu). So: no includes, only integer operations and single IEEE
+// operations on double (built with contraction off on both sides), so that the bits agree. The
+// includer defines HONE_FN, and HONE_LARGE_FN of a function too large for a copy at each call.
 //
 // Contents of element `index` of a buffer depend on (key, index, fill, type) only, with
 // key = hone_key(seed, hash of the buffer's name): any element can be made alone, in any order.

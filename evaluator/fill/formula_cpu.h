@@ -6,6 +6,7 @@
 #include "evaluator/fill/formula.h"
 #include "evaluator/fill/formula_compare.h"
 #include "evaluator/fill/formula_contents.h"
+#include "evaluator/fill/formula_related.h"
 // More does not fit in registers where a GPU's function is called; see hone_contents.
 static_assert(sizeof(hone_fill) <= 128);
 #undef HONE_FN

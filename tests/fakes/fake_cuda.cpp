@@ -42,6 +42,7 @@
 #include "evaluator/fill/formula.h"
 #include "evaluator/fill/formula_compare.h"
 #include "evaluator/fill/formula_contents.h"
+#include "evaluator/fill/formula_related.h"
 
 namespace {
 
