@@ -3,28 +3,18 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <random>
 
 #include "rewriters/affine/integers.h"
 #include "rewriters/schedules/products.h"
 #include "rewriters/schedules/tile_kernel.h"
 #include "rewriters/tile/operands.h"
 #include "tests/unit/rewriters/generator_harness.h"
+#include "tests/unit/rewriters/random_tiles.h"
 
 namespace hone::tile {
 namespace {
 
 using schedules::ceil_divide;
-
-/// A matrix of (row, k), or of (k, row), for each batch, and the tile that it goes to.
-struct Matrix {
-  std::string name;
-  std::int64_t rows = 1, k = 1;  ///< of the matrix
-  std::int64_t tile_rows = 64, tile_k = 64;
-  bool along_k = true;
-  bool shared = false;  ///< the blocks of a cluster share its copies
-  ScalarType type = ScalarType::kF16;
-};
 
 /// Where a tile of the output is.
 struct Place {
@@ -34,11 +24,9 @@ struct Place {
 /// How the values of sums go on: each a function of (value, row, column).
 using Map = std::function<Ref(Ref, Ref, Ref)>;
 
-class RandomProgram : public schedules::NestCase {
+class RandomProgram : public DrawnTiles {
  public:
-  explicit RandomProgram(unsigned seed) : random_(seed) {
-    draw_extents();
-    draw_tiles();
+  explicit RandomProgram(unsigned seed) : DrawnTiles(seed) {
     make_program();
     make_nest();
   }
@@ -62,12 +50,6 @@ class RandomProgram : public schedules::NestCase {
   }
 
  private:
-  int below(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
-  bool coin() { return below(2) == 0; }
-  template <class T>
-  T one_of(std::initializer_list<T> values) {
-    return values.begin()[below(static_cast<int>(values.size()))];
-  }
   Ref number(std::int64_t value) { return nodes.integer(value); }
   Ref real(double value) { return nodes.number(value, ScalarType::kF32); }
   Ref at(SymbolId symbol) { return nodes.index(symbol); }
@@ -77,77 +59,6 @@ class RandomProgram : public schedules::NestCase {
   Ref least(Ref x, Ref y) { return nodes.op(Op::kMin, ScalarType::kI64, {x, y}); }
   Ref rank() { return nodes.remainder(at(p.block), number(cluster_)); }
   Ref of_group() { return groups_ == 1 ? number(0) : nodes.scale(at(p.group), 64); }
-
-  // --- What is drawn ----------------------------------------------------------------------------
-
-  void draw_extents() {
-    chain_ = below(3) == 0;
-    type_ = one_of({ScalarType::kF16, ScalarType::kBf16});
-    out_ = coin() ? ScalarType::kF32 : type_;
-    fp8_ = !chain_ && below(3) == 0;
-    tf32_ = !chain_ && !fp8_ && below(3) == 0;
-    a_.along_k = coin(), b_.along_k = tf32_ || coin(), c_.along_k = coin();
-    // Extents that are rows of a matrix in memory, or whose elements are neighbours there.
-    m_ = a_.along_k ? 1 + below(200) : 8 * (1 + below(25));
-    n_ = 8 * (1 + below(chain_ ? 20 : 25));
-    if (b_.along_k && (!chain_ || !c_.along_k) && coin()) n_ -= below(8);
-    k_ = 8 * (1 + below(chain_ ? 16 : 28));
-    if (!a_.along_k && !b_.along_k && coin()) k_ -= below(8);
-    e_ = 8 * (1 + below(20));
-    if (chain_ && c_.along_k && coin()) e_ -= below(8);
-    batches_ = one_of({1, 1, 2});
-    a_type_ = b_type_ = type_;
-    if (tf32_) {
-      a_type_ = b_type_ = out_ = ScalarType::kF32;
-      thrice_ = coin();
-    }
-    if (!fp8_) return;
-    a_type_ = one_of({ScalarType::kE4m3, ScalarType::kE5m2});
-    b_type_ = one_of({ScalarType::kE4m3, ScalarType::kE5m2});
-    a_.along_k = b_.along_k = true;
-    m_ = 1 + below(200);
-    k_ = 16 * (1 + below(20));
-  }
-
-  void draw_tiles() {
-    groups_ = one_of({1, 1, 2, 2, 3});
-    rows_ = 64 * groups_;
-    const bool lines = a_.along_k || b_.along_k;
-    tile_k_ = fp8_ ? one_of({128, 128, 256}) : lines ? one_of({64, 64, 128}) : 16 * (1 + below(6));
-    columns_ = b_.along_k ? 8 * (1 + below(16)) : 64 * (1 + below(2));
-    if (chain_) {
-      tile_k_ = lines ? static_cast<int>(ceil_divide(k_, 64)) * 64
-                      : static_cast<int>(ceil_divide(k_, 16)) * 16;
-      columns_ = c_.along_k || !b_.along_k ? 64 : 16 * (1 + below(5));
-      tile_e_ = c_.along_k ? 8 * (1 + below(12)) : 64;
-    }
-    if (tf32_) {
-      tile_k_ = 32;
-      columns_ = b_.along_k ? 16 * (1 + below(8)) : 32 * (1 + below(4));
-    }
-    cluster_ = tf32_ ? 1 : one_of({1, 1, 1, 2, 4});
-    stages_ = 1 + below(4);
-    advances_ = !chain_ && !tf32_ && stages_ > 1 && coin();
-    runs_ = !chain_ && below(4) == 0;
-    forget_ = runs_ && coin();
-    turns_ = groups_ > 1 && coin();
-    a_ = {"A", m_, k_, rows_, tile_k_, a_.along_k, false, a_type_};
-    b_ = {"B", n_, k_, columns_, tile_k_, b_.along_k, cluster_ > 1 && coin(), b_type_};
-    c_ = {"C", e_, n_, tile_e_, columns_, c_.along_k, cluster_ > 1 && coin(), type_};
-    for (Matrix* matrix : {&b_, &c_}) matrix->shared = matrix->shared && parts(*matrix) > 0;
-    // Of a whole row of the output, or of the scores.
-    reduction_ = chain_ || n_ <= columns_ ? one_of<std::optional<Op>>({{}, {}, Op::kAdd, Op::kMax})
-                                          : std::nullopt;
-    if (runs_) reduction_.reset();
-    guarded_ = below(4) == 0, turned_ = below(4) == 0;
-  }
-
-  /// Rows, or k where that is what lines are of, of each block's part of a shared tile; 0: it
-  /// cannot be divided.
-  [[nodiscard]] std::int64_t parts(const Matrix& matrix) const {
-    const std::int64_t lines = matrix.along_k ? matrix.tile_rows : matrix.tile_k;
-    return lines % (8 * cluster_) == 0 ? lines / cluster_ : 0;
-  }
 
   // --- Copies -----------------------------------------------------------------------------------
 
@@ -650,19 +561,8 @@ class RandomProgram : public schedules::NestCase {
     nest.value = output(value, at(m), at(n));
   }
 
-  std::mt19937 random_;
-  bool chain_ = false;  ///< two products, one after the other
-  ScalarType type_ = ScalarType::kF16, out_ = ScalarType::kF32;
-  ScalarType a_type_ = type_, b_type_ = type_;
-  bool fp8_ = false, forget_ = false;
-  bool tf32_ = false, thrice_ = false;
   bool rest_of_a_ = false;  ///< A is what tf32 does not hold, else B
-  std::int64_t m_ = 1, n_ = 1, k_ = 1, e_ = 1, batches_ = 1;
-  Matrix a_, b_, c_;
-  int groups_ = 1, rows_ = 64, tile_k_ = 64, columns_ = 64, tile_e_ = 64, cluster_ = 1, stages_ = 1;
-  bool advances_ = false, runs_ = false, turns_ = false, staged_ = false, guarded_ = false,
-       turned_ = false, in_lanes_ = false;
-  std::optional<Op> reduction_;  ///< of rows
+  bool staged_ = false, in_lanes_ = false;
   std::int64_t tiles_m_ = 1, tiles_n_ = 1, tiles_ = 1, out_columns_ = 1, out_tile_ = 64;
   int spare_ = -1, staged_view_ = -1;
   Map map_, last_;
