@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kVerdictList =
     "ok, refused, compile_error, launch_error, fault, race, wrong_result, tampering, timeout, "
-    "crash, unsupported";
+    "crash, unsupported, slower";
 
 // JSON has no NaN and no infinity. A wrong result may well be infinitely far off, so those travel
 // as strings rather than as null.

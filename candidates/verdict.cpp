@@ -5,9 +5,9 @@
 namespace hone {
 namespace {
 
-constexpr std::array<std::string_view, 11> kVerdictNames = {
-    "ok",           "refused",   "compile_error", "launch_error", "fault",      "race",
-    "wrong_result", "tampering", "timeout",       "crash",        "unsupported"};
+constexpr std::array<std::string_view, 12> kVerdictNames = {
+    "ok",           "refused",   "compile_error", "launch_error", "fault",       "race",
+    "wrong_result", "tampering", "timeout",       "crash",        "unsupported", "slower"};
 constexpr std::array<std::string_view, kAllMathLevels.size()> kMathNames = {
     "exact", "reassociate", "tf32x3", "tf32", "reduced"};
 

@@ -22,12 +22,14 @@ enum class Verdict {
   kTimeout,
   kCrash,        ///< the runner died
   kUnsupported,  ///< the emulator does not cover an instruction; the detail names it
+  kSlower,  ///< on a GPU: far slower than the best known, so it was ended; right or wrong, nobody
+            ///< knows
 };
 
 inline constexpr Verdict kAllVerdicts[] = {
     Verdict::kOk,      Verdict::kRefused, Verdict::kCompileError, Verdict::kLaunchError,
     Verdict::kFault,   Verdict::kRace,    Verdict::kWrongResult,  Verdict::kTampering,
-    Verdict::kTimeout, Verdict::kCrash,   Verdict::kUnsupported};
+    Verdict::kTimeout, Verdict::kCrash,   Verdict::kUnsupported,  Verdict::kSlower};
 
 [[nodiscard]] std::string_view to_string(Verdict verdict);  ///< "ok", "wrong_result", ...
 [[nodiscard]] std::optional<Verdict> parse_verdict(std::string_view text);

@@ -584,7 +584,8 @@ Result<bool> EvaluatorImpl::Gates::measure() {
 }
 
 Result<bool> EvaluatorImpl::Gates::measure_first() {
-  if (auto go = measure(); !go || evaluation_.screened) return go;
+  if (auto go = measure(); !go || evaluation_.screened || evaluation_.verdict == Verdict::kSlower)
+    return go;
   if (evaluation_.verdict != Verdict::kOk) {
     // The emulator says where and why, unless it finds nothing wrong.
     Evaluation on_gpu = evaluation_;

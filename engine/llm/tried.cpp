@@ -29,7 +29,7 @@ std::string bound_text(const Evaluation& evaluation) {
 }
 
 bool can_be_mended(Verdict verdict) {
-  return verdict != Verdict::kOk && verdict != Verdict::kCrash;
+  return verdict != Verdict::kOk && verdict != Verdict::kCrash && verdict != Verdict::kSlower;
 }
 
 Tried tried_of(const Recipe& recipe, const Evaluation& evaluation) {

@@ -22,7 +22,7 @@ struct Tried {
   std::string bound;  ///< what bounds it, for a person
 };
 
-/// A failure that its author can learn from; no broken machine.
+/// A failure that its author can learn from; no broken machine, nor one that nobody waited for.
 [[nodiscard]] bool can_be_mended(Verdict verdict);
 
 /// The reference, as it was admitted.

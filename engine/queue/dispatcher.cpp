@@ -80,6 +80,7 @@ class Dispatcher::Lane final : public SearchQueue {
     asked.final_stage = request.stage == Stage::kFinal;
     asked.may_be_cut_short =
         !asked.final_stage && (request.screen_above_us > 0 || request.measure_first);
+    asked.may_be_slower = !asked.admission && !asked.final_stage && request.best_time_us > 0;
     const std::lock_guard lock(owner_.mutex_);
     if (cancelled_) return false;
     if (!asks()) begin_to_ask();
@@ -358,6 +359,8 @@ std::string Dispatcher::out_of_place(const Asked& asked, const Evaluation& evalu
     return "it claims a stage that nobody asked for";
   if ((evaluation.screened || evaluation.outpaced) && !asked.may_be_cut_short)
     return "it leaves out what was asked for";
+  if (evaluation.verdict == Verdict::kSlower && !asked.may_be_slower)
+    return "it is slower than what nobody named";
   if (!asked.admission) return implausible(evaluation, modelled).value_or("");
   const Measurement& m = evaluation.measurement;
   if (evaluation.verdict != Verdict::kOk) return "";

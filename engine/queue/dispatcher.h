@@ -79,7 +79,7 @@ class Dispatcher {
     std::string message;
     std::uint64_t number = 0;  ///< of the search's Work
     std::string worker;        ///< likewise
-    bool admission = false, final_stage = false, may_be_cut_short = false;
+    bool admission = false, final_stage = false, may_be_cut_short = false, may_be_slower = false;
     std::string_view stage;
     std::chrono::steady_clock::time_point given;
     int failures = 0;

@@ -135,7 +135,7 @@ Why implausible(const Evaluation& e, bool modelled) {
   if (auto why = detail::wrong_number(e)) return why;
   if (e.faster_than_roof && e.verdict != Verdict::kTampering)
     return fmt::format("'{}', and an alarm", to_string(e.verdict));
-  if ((e.screened || e.outpaced) && (modelled || e.final_stage))
+  if ((e.screened || e.outpaced || e.verdict == Verdict::kSlower) && (modelled || e.final_stage))
     return "cut short where nothing is";
   if (e.screened) {
     if (e.verdict != Verdict::kOk || m.time_us > 0 || e.modelled_us <= 0)

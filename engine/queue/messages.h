@@ -26,7 +26,7 @@ namespace hone::queue {
 /// Raised with every change of what a message means or holds; others are refused. Not for a field
 /// that is left out unless somebody asks for what is new: an older reader then refuses that message
 /// alone, by the field's name, and all else goes on.
-inline constexpr int kQueueVersion = 7;
+inline constexpr int kQueueVersion = 8;
 
 inline constexpr std::size_t kMaxMessage = 8U << 20;  // [B]
 inline constexpr std::size_t kMaxSources = 1U << 20;  // of one message [B]

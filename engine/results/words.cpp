@@ -45,6 +45,9 @@ std::string_view in_words(Verdict verdict) {
       return "The process that ran it died.";
     case Verdict::kUnsupported:
       return "It uses something that the emulator does not have; the candidate's page names it.";
+    case Verdict::kSlower:
+      return "It ran far longer than the best known and was ended; whether it is right was not "
+             "found out.";
   }
   return "";
 }

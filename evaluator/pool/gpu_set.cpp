@@ -19,6 +19,7 @@ constexpr int kFailuresInARow = 2;
 
 /// Of which a GPU that is broken may be the cause.
 bool has_failed(const protocol::MeasureReply& reply) {
+  if (reply.verdict == Verdict::kSlower) return false;
   return reply.reference_failed || reply.context_lost || reply.verdict == Verdict::kCrash ||
          reply.verdict == Verdict::kTimeout;
 }
@@ -345,7 +346,8 @@ Result<GpuSet::Measured> GpuSet::measure(const protocol::MeasureRequest& request
     if (!frame) return std::unexpected(frame.error());
     auto measured = measure_on(gpu, request, *frame, deadline_s, gates);
     const bool well = !has_failed(measured);
-    if (well) gpu.failures = 0;
+    // One that was not waited for says nothing of the GPU, neither well nor ill.
+    if (well && measured->reply.verdict != Verdict::kSlower) gpu.failures = 0;
     if (well || is_cancelled()) return measured;
     // A GPU that comes back was not the cause; where that goes on, the reference says.
     std::string why;

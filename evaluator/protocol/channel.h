@@ -15,7 +15,7 @@
 
 namespace hone::protocol {
 
-inline constexpr int kVersion = 12;
+inline constexpr int kVersion = 13;
 inline constexpr int kChildChannel = 3;  ///< the descriptor at which a child finds its end
 inline constexpr std::uint32_t kMaxFrame = 64U << 20;  // [B]
 inline constexpr int kMaxDepth = 24;

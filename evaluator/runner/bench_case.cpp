@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -16,6 +18,9 @@ using cuda::Failure;
 using protocol::Runnable;
 
 constexpr int kLibraryFlushes = 16;  // up to 300 us were seen of a host that had slept
+/// Of a run that may be ended early. The GPU idles for microseconds between two of them; so few do
+/// not make a program of hundreds of launches look slow.
+constexpr std::size_t kParts = 8;
 
 Blamed blamed(Verdict verdict, std::string detail, bool reference) {
   return Blamed{Failure{verdict, false, false, std::move(detail)}, reference};
@@ -226,11 +231,42 @@ Step<void> BenchCase::poison_outputs(Side& side, std::uint8_t poison) {
   return {};
 }
 
-Step<double> BenchCase::run(Side& side, double limit_s) {
+Step<double> BenchCase::run(Side& side, double limit_s, const std::optional<SlowerThan>& slower) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  const auto is_slower = [&](bool running, const std::string& when) {
+    return std::unexpected(Blamed{
+        {Verdict::kSlower, running, false,
+         fmt::format("slower than {:.0f} times the best known time of {:.3g} ms: {}",
+                     std::floor(1e6 * seconds() / slower->best_us), 1e-3 * slower->best_us, when)},
+        side.reference});
+  };
+  const double most_s = slower ? std::min(limit_s, slower->within_s) : limit_s;
+  const auto wait = [&]() -> Step<void> {
+    auto ended = blame(side, gpu_.wait(std::max(most_s - seconds(), 0.0)));
+    if (ended || ended.error().failure.verdict != Verdict::kTimeout) return ended;
+    if (most_s < limit_s)
+      return is_slower(true, fmt::format("still running after {:.3g} s", most_s));
+    ended.error().failure.detail = fmt::format("still running after {:.3g} s", limit_s);
+    return ended;
+  };
+  const std::size_t launches = side.code->launches();
+  const std::size_t parts = slower ? std::min(launches, kParts) : 1;
   HONE_STEP(blame(side, gpu_.mark_begin()));
-  HONE_STEP(blame(side, side.code->launch()));
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t from = part * launches / parts, end = (part + 1) * launches / parts;
+    if (part > 0) {
+      HONE_STEP(wait());
+      if (seconds() > slower->between_s)
+        return is_slower(
+            false, fmt::format("{} of its {} launches took {:.3g} s", from, launches, seconds()));
+    }
+    HONE_STEP(blame(side, side.code->launch(from, end)));
+  }
   HONE_STEP(blame(side, gpu_.mark_end()));
-  HONE_STEP(blame(side, gpu_.wait(limit_s)));
+  HONE_STEP(wait());
   return blame(side, gpu_.elapsed_us());
 }
 

@@ -41,6 +41,13 @@ struct Side {
   std::unique_ptr<cuda::LoadedProgram> code;
 };
 
+/// From when on a run is not worth its end: the program is far slower than the best known.
+struct SlowerThan {
+  double best_us = 0;    ///< what the best known takes
+  double between_s = 0;  ///< then nothing more of the program is launched
+  double within_s = 0;   ///< then a kernel that runs is not waited for: this process must end
+};
+
 class KnownAnswers;
 
 class BenchCase {
@@ -79,7 +86,10 @@ class BenchCase {
   /// Refills inout, poisons out and scratch, sets the guards.
   [[nodiscard]] Step<void> prepare(Side& side, std::uint8_t poison);
   /// Launches and waits at most `limit_s`. How long it took, with whatever was in the caches [us].
-  Step<double> run(Side& side, double limit_s);
+  /// With `slower` the launches are queued in a few parts, each once the one before it has ended;
+  /// kSlower where the program is (of a kernel that runs: context lost).
+  Step<double> run(Side& side, double limit_s,
+                   const std::optional<SlowerThan>& slower = std::nullopt);
   enum class Cache {
     kCold,  ///< the L2 is flushed
     kWarm,  ///< it holds of inputs and outputs what fits

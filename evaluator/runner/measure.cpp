@@ -27,6 +27,12 @@ constexpr double kCandidateFloor_s = 2;      // any candidate may run this long
 constexpr double kTimeFactor = 30;           // or this many times the reference,
 constexpr double kTimeFactorIfVerySlow = 4;  // or this many: a search has no use for it
 constexpr int kQuickSamples = 20;
+/// A candidate may take so many times the best known time, and so long in any case. Whoever takes
+/// more cannot win, and every further second of it is one that others do not get.
+constexpr double kFarSlower = 10, kSlowerFloor_s = 0.5;
+/// A kernel that runs ends with its process alone. The next one opens the GPU again and runs the
+/// reference so often (recheck) before it takes a candidate.
+constexpr double kRunsAnew = 2;
 /// Slower than this, the reference is not run beside a candidate, but a few times alone.
 constexpr double kSlowReference_s = 20e-3;
 constexpr std::uint64_t kPartForAnswers = 3;  // of the GPU's memory: what is remembered
@@ -76,13 +82,16 @@ Step<double> answer_of_reference(BenchCase& bench, std::uint64_t seed, double li
 /// inputs, made afresh. Leaves the reference's outputs wiped. `known` may be null.
 Step<Checked> check_once(BenchCase& bench, const MeasureRequest& request, const Case& one,
                          std::uint8_t poison, double candidate_limit_s,
-                         KnownAnswers* known = nullptr) {
+                         KnownAnswers* known = nullptr,
+                         const std::optional<SlowerThan>& slower = std::nullopt) {
   HONE_STEP(bench.make_inputs(one.seed));
   HONE_STEP(bench.load(bench.second()));
   HONE_STEP(bench.prepare(bench.second(), poison));
-  const auto us = bench.run(bench.second(), candidate_limit_s);
+  const auto us = bench.run(bench.second(), candidate_limit_s, slower);
+  const bool can_look =
+      us || (us.error().failure.verdict == Verdict::kSlower && !us.error().failure.context_lost);
+  if (can_look) HONE_STEP(bench.inspect(bench.second()));
   if (!us) return std::unexpected(us.error());
-  HONE_STEP(bench.inspect(bench.second()));
 
   Checked checked;
   checked.candidate_us = *us;
@@ -127,8 +136,9 @@ MeasureReply reply_for(const Blamed& blamed) {
   return reply;
 }
 
-Measure::Measure(cuda::Gpu& gpu)
+Measure::Measure(cuda::Gpu& gpu, double opened_s)
     : gpu_(gpu),
+      opened_s_(opened_s),
       answers_(gpu, static_cast<std::uint64_t>(gpu.facts().memory_bytes) / kPartForAnswers),
       clocks_(cuda::Clocks::open(gpu.pci_address())) {}
 
@@ -286,6 +296,17 @@ Step<void> Measure::check_at_check_sizes(const MeasureRequest& request, double& 
   return {};
 }
 
+/// A process that is ended costs what starting the next one does. So a kernel is waited for as long
+/// as that takes, at least: whatever it would have taken, at most twice the time is lost.
+std::optional<SlowerThan> Measure::slower_than(const MeasureRequest& request,
+                                               double expected_s) const {
+  if (request.best_time_us <= 0) return std::nullopt;
+  SlowerThan slower{.best_us = request.best_time_us};
+  slower.between_s = std::max(kSlowerFloor_s, kFarSlower * 1e-6 * request.best_time_us);
+  slower.within_s = std::max(slower.between_s, opened_s_ + kRunsAnew * expected_s);
+  return slower;
+}
+
 Step<FinalTimes> Measure::time_quick(const MeasureRequest& request, double expected_s,
                                      double& max_rel_error) {
   const Case one = timed_case(request);
@@ -295,7 +316,8 @@ Step<FinalTimes> Measure::time_quick(const MeasureRequest& request, double expec
   bench.remember_in(answers_);
   HONE_STEP(bench.allocate());
   const double limit_s = candidate_limit(request, expected_s);
-  const auto checked = check_once(bench, request, one, kOtherPoison, limit_s, &answers_);
+  const auto checked = check_once(bench, request, one, kOtherPoison, limit_s, &answers_,
+                                  slower_than(request, expected_s));
   if (!checked) return std::unexpected(checked.error());
   max_rel_error = std::max(max_rel_error, checked->max_rel_error);
 

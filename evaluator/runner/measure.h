@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ namespace hone::runner {
 
 class Measure {
  public:
-  explicit Measure(cuda::Gpu& gpu);
+  /// `opened_s`: how long this process took until the GPU was its own.
+  Measure(cuda::Gpu& gpu, double opened_s);
   [[nodiscard]] protocol::MeasureReply handle(protocol::MeasureRequest request);
 
  private:
@@ -56,6 +58,10 @@ class Measure {
   Step<std::string> fake_of_output(BenchCase& bench, const protocol::MeasureRequest& request,
                                    std::size_t i);
   Step<void> check_at_check_sizes(const protocol::MeasureRequest& request, double& max_rel_error);
+  /// When a candidate of the quick stage is not waited for any longer; none: nothing is known to be
+  /// faster. The reference is expected to take `expected_s`.
+  [[nodiscard]] std::optional<SlowerThan> slower_than(const protocol::MeasureRequest& request,
+                                                      double expected_s) const;
   /// The timed size in either stage. The reference is expected to take `expected_s`.
   Step<FinalTimes> time_quick(const protocol::MeasureRequest& request, double expected_s,
                               double& max_rel_error);
@@ -73,6 +79,7 @@ class Measure {
   protocol::Case timed_case(const protocol::MeasureRequest& request);
 
   cuda::Gpu& gpu_;
+  const double opened_s_;
   KnownAnswers answers_;
   std::map<std::string, Contents> contents_;                      ///< by runnable key
   const std::unique_ptr<cuda::Clocks> clocks_;                    ///< null: none to be had

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "candidates/stop_watch.h"
 #include "evaluator/device/cuda/gpu.h"
 #include "evaluator/protocol/calibrate_messages.h"
 #include "evaluator/protocol/channel.h"
@@ -36,6 +37,7 @@ class MeasureServer {
   Result<Json> open(const Json& message) {
     const auto ordinal = protocol::get_int(message, "ordinal");
     if (!ordinal) return std::unexpected(ordinal.error());
+    const StopWatch opening(opened_s_);
     auto gpu = cuda::Gpu::open(static_cast<int>(*ordinal));
     if (!gpu) return std::unexpected(gpu.error());
     gpu_ = std::move(*gpu);
@@ -47,9 +49,12 @@ class MeasureServer {
     const auto cubin = protocol::get_blob(message, "cubin");
     if (!cubin) return std::unexpected(cubin.error());
     const bool quick = message.contains("quick");
-    if (auto ready = gpu_->setup(*cubin, !quick); !ready)
-      return fail(ErrorCode::kEnvironment, "setting up the GPU: " + ready.error().detail);
-    measure_ = std::make_unique<Measure>(*gpu_);
+    StopWatch opening(opened_s_);
+    auto ready = gpu_->setup(*cubin);
+    opening.stop();
+    if (ready && !quick) ready = gpu_->measure_bandwidth();
+    if (!ready) return fail(ErrorCode::kEnvironment, "setting up the GPU: " + ready.error().detail);
+    measure_ = std::make_unique<Measure>(*gpu_, opened_s_);
     return Json{{"ready", true}, {"dram_bytes_per_s", gpu_->facts().dram_bytes_per_s}};
   }
 
@@ -94,6 +99,7 @@ class MeasureServer {
     return protocol::to_message(bench_->run(*request));
   }
 
+  double opened_s_ = 0;  ///< what opening the GPU and setting it up took
   std::unique_ptr<cuda::Gpu> gpu_;
   std::unique_ptr<Measure> measure_;
   std::unique_ptr<Microbench> bench_;

@@ -95,8 +95,9 @@ TEST_F(Cli, OptimizeFindsShowsDiffsAndExportsAFasterMatmul) {
   EXPECT_LT(best["max_rel_error"].get<double>(), 1e-4);
   const auto& counts = result["counts"];
   std::int64_t total = 0;
-  for (const char* name : {"duplicate", "refused", "compile_error", "launch_error", "fault", "race",
-                           "wrong_result", "tampering", "timeout", "crash", "unsupported", "ok"}) {
+  for (const char* name :
+       {"duplicate", "refused", "compile_error", "launch_error", "fault", "race", "wrong_result",
+        "tampering", "timeout", "crash", "unsupported", "slower", "ok"}) {
     ASSERT_TRUE(counts.contains(name)) << name;
     total += counts[name].get<std::int64_t>();
   }

@@ -13,6 +13,7 @@
 //   lost GPU [RUNS]   from then on launches fail there and it is not opened again; with RUNS: once
 //                     the file of runs has so many bytes
 //   sick GPU          launches of candidates at the timed size fault there, and it is opened again
+//   sick_small GPU    the same at smaller sizes
 //   pci GPU ADDRESS   "0000:03:00.0"
 // A file with the ending ".runs" gets a byte for each run of a candidate at the timed size.
 #include <cuda.h>
@@ -67,7 +68,7 @@ struct FakeGpus {
   std::string path;  ///< of the description
   std::map<int, double> speed;
   std::map<int, std::string> model, pci;
-  std::set<int> lost, sick;
+  std::set<int> lost, sick, sick_small;
 };
 
 std::string file_of_runs(const std::string& description) {
@@ -111,6 +112,7 @@ FakeGpus fake_gpus() {
     if (what == "lost" && (!(words >> after) || runs_on_record(described) >= after))
       gpus.lost.insert(gpu);
     if (what == "sick") gpus.sick.insert(gpu);
+    if (what == "sick_small") gpus.sick_small.insert(gpu);
   }
   return gpus;
 }
@@ -283,7 +285,8 @@ CUresult candidate(Function& function, const unsigned char* block) {
       runs << '.';
   }
   if (gpus.lost.contains(opened_gpu)) return sticky = CUDA_ERROR_UNKNOWN;
-  if (gpus.sick.contains(opened_gpu) && n > 100000) return sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
+  if ((n > 100000 ? gpus.sick : gpus.sick_small).contains(opened_gpu))
+    return sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
   const int launch = function.module->launches++;
   const bool cold = flushed.exchange(false);
   auto& memory = function.module->memory;

@@ -74,6 +74,7 @@ TEST(TriedSet, AModelsMistakesComeBeforeThoseOfRules) {
 TEST(TriedSet, AMachinesFailuresTeachNobody) {
   TriedSet set(reference());
   set.add(failed(kModelCode, 1, Verdict::kCrash));
+  set.add(failed(kModelCode, 2, Verdict::kSlower));
   EXPECT_TRUE(set.examples(4, 1).empty());
 }
 

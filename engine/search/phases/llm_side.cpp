@@ -70,8 +70,9 @@ void LlmSide::told(const Candidate& candidate) {
   const Evaluation& evaluation = candidate.evaluation;
   const bool repeated = candidate.is(Candidate::State::kRepeated);
   // One that was cut short is neither right nor wrong.
-  if (!repeated && !evaluation.screened && !evaluation.outpaced)
-    source_->learn(candidate.recipe, evaluation);
+  const bool cut_short =
+      evaluation.screened || evaluation.outpaced || evaluation.verdict == Verdict::kSlower;
+  if (!repeated && !cut_short) source_->learn(candidate.recipe, evaluation);
   if (!candidate.has_evaluation() || evaluation.screened || !run_.journal.keeps()) return;
   for (const std::string& reply : source_->replies_of(candidate.recipe)) {
     // A program that the database has of another run names that run's reply.

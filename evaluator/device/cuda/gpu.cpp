@@ -127,7 +127,7 @@ int Gpu::attribute(CUdevice_attribute what) const {
   return driver_.device_get_attribute(&value, what, device_) == CUDA_SUCCESS ? value : 0;
 }
 
-Outcome<void> Gpu::setup(const std::string& cubin, bool measure_bandwidth) {
+Outcome<void> Gpu::setup(const std::string& cubin) {
   HONE_CU(driver_, stream_create(&stream_, CU_STREAM_DEFAULT));
   HONE_CU(driver_, event_create(&begin_, CU_EVENT_DEFAULT));
   HONE_CU(driver_, event_create(&end_, CU_EVENT_DEFAULT));
@@ -145,12 +145,11 @@ Outcome<void> Gpu::setup(const std::string& cubin, bool measure_bandwidth) {
   auto flush = allocate(flush_bytes_);
   if (!flush) return std::unexpected(flush.error());
   flush_ = *flush;
-  if (measure_bandwidth) HONE_TRY(dram_bandwidth());
   trace("helpers loaded");
   return wait(kHelperLimit_s);
 }
 
-Outcome<void> Gpu::dram_bandwidth() {
+Outcome<void> Gpu::measure_bandwidth() {
   std::size_t free_bytes = 0, total = 0;
   HONE_CU(driver_, mem_get_info(&free_bytes, &total));
   // Beyond any L2, but no more than a shared GPU can spare.

@@ -49,8 +49,10 @@ class Gpu {
   /// Errors: kEnvironment.
   [[nodiscard]] static Result<std::unique_ptr<Gpu>> open(int ordinal);
 
-  /// Loads the helper kernels. `measure_bandwidth`: fills in facts().dram_bytes_per_s.
-  [[nodiscard]] Outcome<void> setup(const std::string& cubin, bool measure_bandwidth);
+  /// Loads the helper kernels.
+  [[nodiscard]] Outcome<void> setup(const std::string& cubin);
+  /// Fills in facts().dram_bytes_per_s; after setup().
+  [[nodiscard]] Outcome<void> measure_bandwidth();
 
   [[nodiscard]] const Driver& driver() const { return driver_; }
   [[nodiscard]] const protocol::DeviceFacts& facts() const { return facts_; }
@@ -117,7 +119,6 @@ class Gpu {
   [[nodiscard]] Outcome<void> launch_helper(const char* name, std::uint64_t items,
                                             std::vector<void*> arguments);
   [[nodiscard]] Outcome<void> download(void* out, CUdeviceptr from, std::uint64_t bytes);
-  [[nodiscard]] Outcome<void> dram_bandwidth();
   [[nodiscard]] Outcome<CUdeviceptr> allocate(std::uint64_t bytes);
 
   const Driver& driver_;

@@ -116,10 +116,10 @@ Outcome<void> LoadedProgram::bind(const std::vector<std::uint64_t>& addresses) {
   return {};
 }
 
-Outcome<void> LoadedProgram::launch() {
+Outcome<void> LoadedProgram::launch(std::size_t from, std::size_t end) {
   if (library_) return library_->launch();
   const Driver& d = gpu_.driver();
-  for (std::size_t i = 0; i < functions_.size(); ++i) {
+  for (std::size_t i = from; i < end; ++i) {
     const auto& l = runnable_.program.launches[i];
     // One by one: ptxas leaves room before a tensor map, so that a block of all of them would have
     // to be laid out by what only the machine code says.

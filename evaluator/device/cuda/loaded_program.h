@@ -24,7 +24,11 @@ class LoadedProgram {
   [[nodiscard]] Outcome<void> bind(const std::vector<std::uint64_t>& addresses);
 
   /// Queues every launch.
-  [[nodiscard]] Outcome<void> launch();
+  [[nodiscard]] Outcome<void> launch() { return launch(0, launches()); }
+  /// Of a library call 1.
+  [[nodiscard]] std::size_t launches() const { return library_ ? 1 : functions_.size(); }
+  /// Queues those from `from` on, up to but without `end`.
+  [[nodiscard]] Outcome<void> launch(std::size_t from, std::size_t end);
 
  private:
   LoadedProgram(Gpu& gpu, const protocol::Runnable& runnable) : gpu_(gpu), runnable_(runnable) {}

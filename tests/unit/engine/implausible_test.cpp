@@ -171,6 +171,7 @@ TEST(Implausible, IsWhatContradictsItself) {
   caught([](E& e) { e.faster_than_roof = true; }, "'ok', and an alarm");
   caught([](E& e) { e.outpaced = true; }, "cut short where nothing is");
   caught([](E& e) { e.screened = true; }, "cut short where nothing is");
+  caught([](E& e) { e.verdict = Verdict::kSlower; }, "cut short where nothing is");
   caught(
       [](E& e) {
         e.final_stage = false;

@@ -196,5 +196,73 @@ TEST_F(OnAFakeGpu, AVerySlowCandidateRunsOnce) {
   EXPECT_EQ(evaluate(request("naive_takes150_wrong_run1", "naive")).verdict, Verdict::kWrongResult);
 }
 
+// Nobody waits for its end, so nobody knows whether it would have come.
+TEST_F(OnAFakeGpu, AKernelThatIsFarSlowerThanTheBestIsEndedAsSlower) {
+  ASSERT_TRUE(evaluator_->admit(request("scale")));
+  for (const bool measure_first : {true, false}) {
+    auto r = request("scale_hang");
+    r.best_time_us = 100;
+    r.measure_first = measure_first;
+    const auto e = evaluate(r);
+    EXPECT_EQ(e.verdict, Verdict::kSlower) << to_string(e.verdict) << ": " << e.detail;
+    EXPECT_TRUE(e.detail.starts_with("slower than ")) << e.detail;
+    EXPECT_TRUE(e.detail.contains(" times the best known time of 0.1 ms: still running after"))
+        << e.detail;
+    EXPECT_EQ(e.measurement.time_us, 0);
+    const auto next = evaluate(request("scale"));
+    EXPECT_EQ(next.verdict, Verdict::kOk) << "the runner was not replaced: " << next.detail;
+  }
+}
+
+/// Three launches of it, one after another.
+EvaluationRequest thrice(EvaluationRequest r) {
+  for (ConcreteProgram* one : {&r.checks[0].candidate, &r.timed.candidate})
+    one->launches.resize(3, one->launches.front());
+  return r;
+}
+
+// The reference would fault in a process that replaced the one that admitted it.
+TEST_F(OnAFakeGpu, ASlowProgramEndsBetweenItsLaunchesAndItsProcessGoesOn) {
+  ASSERT_TRUE(evaluator_->admit(request("scale", "scale_grudge")));
+  auto r = thrice(request("naive_takes300", "scale_grudge"));
+  r.best_time_us = 10e3;
+  const auto e = evaluate(r);
+  EXPECT_EQ(e.verdict, Verdict::kSlower) << to_string(e.verdict) << ": " << e.detail;
+  EXPECT_TRUE(e.detail.contains("times the best known time of 10 ms: 2 of its 3 launches took"))
+      << e.detail;
+  const auto next = evaluator_->evaluate(request("scale", "scale_grudge"));
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_EQ(next->verdict, Verdict::kOk) << next->detail;
+  // Nothing is known to be faster.
+  r.best_time_us = 0;
+  EXPECT_EQ(evaluate(r).verdict, Verdict::kOk);
+}
+
+TEST_F(OnAFakeGpu, WhatASlowProgramWroteBeforeItsEndCounts) {
+  auto r = thrice(request("naive_takes600_after"));
+  r.best_time_us = 10e3;
+  const auto e = evaluate(r);
+  EXPECT_EQ(e.verdict, Verdict::kFault) << to_string(e.verdict) << ": " << e.detail;
+  EXPECT_TRUE(e.detail.contains("at byte 800000 of 'y'")) << e.detail;
+}
+
+// The next process runs the reference twice before it takes a candidate: 0.6 s.
+TEST_F(OnAFakeGpu, AKernelIsWaitedForAsLongAsANewProcessTakes) {
+  auto options = small_options();
+  options.device_timeout_s = 20;
+  auto evaluator = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
+  ASSERT_TRUE(evaluator) << evaluator.error().message;
+  auto r = request("scale_hang", "naive_takes300");
+  ASSERT_TRUE((*evaluator)->admit(r));
+  r.best_time_us = 1e3;
+  const auto e = (*evaluator)->evaluate(r);
+  ASSERT_TRUE(e) << e.error().message;
+  EXPECT_EQ(e->verdict, Verdict::kSlower) << to_string(e->verdict) << ": " << e->detail;
+  const std::string before = "still running after ";
+  const auto at = e->detail.find(before);
+  ASSERT_NE(at, std::string::npos) << e->detail;
+  EXPECT_GE(std::stod(e->detail.substr(at + before.size())), 0.6) << e->detail;
+}
+
 }  // namespace
 }  // namespace hone

@@ -54,8 +54,7 @@ TEST_P(LibraryShapes, ComputeTheRowMajorProduct) {
   ASSERT_NE((*gpu)->driver().path.find("fakes"), std::string::npos);
   static const auto ready = (*gpu)->setup(
       "\x7f"
-      "ELF",
-      false);
+      "ELF");
   ASSERT_TRUE(ready);
   const auto text = cuda::open_libraries(**gpu);
   ASSERT_TRUE(text) << text.error().message;

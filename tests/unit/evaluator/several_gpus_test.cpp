@@ -271,6 +271,28 @@ TEST_F(SeveralGpus, ATimeToBeatIsTheSlowerOnesOwn) {
   for (const GpuUse& use : evaluator_->gpus()) EXPECT_GT(use.measured, 0);
 }
 
+// Two in a row that fail, and a GPU is asked for the whole admission again: these would not pass
+// it.
+TEST_F(SeveralGpus, WhatIsEndedAsSlowerIsNoFailureOfItsGpu) {
+  describe("gpus 2\n");
+  options_.device_timeout_s = 20;
+  open();
+  describe("gpus 2\nsick_small 0\nsick_small 1\n");
+  auto request = doubling_request("scale_hang");
+  request.best_time_us = 100;
+  request.measure_first = true;
+  for (int i = 0; i < 4; ++i) {
+    const auto evaluation = evaluator_->evaluate(request);
+    ASSERT_TRUE(evaluation) << evaluation.error().message;
+    EXPECT_EQ(evaluation->verdict, Verdict::kSlower) << evaluation->detail;
+  }
+  for (const GpuUse& use : evaluator_->gpus()) {
+    EXPECT_EQ(use.measured, 2);
+    EXPECT_EQ(use.lost, "");
+  }
+  EXPECT_EQ(said(), "");
+}
+
 // Reference and candidate run on one GPU; what it took there is what is said.
 TEST_F(SeveralGpus, FinalStagesAreSpreadAndEachKeepsToItsGpu) {
   describe("gpus 2\nrun_ms 1\nspeed 1 1.25\n");
