@@ -402,6 +402,32 @@ TEST_F(Dispatching, NonsenseAndLiesAreRefusedAndAskedAgain) {
   EXPECT_GE(dispatcher_->counts().late, 2);
 }
 
+TEST_F(Dispatching, OnlyWhereATimeIsToBeatMayAnAnswerBeSlower) {
+  const auto queue = dispatcher_->open("job", kPool, false, 0);
+  auto worker = link("worker");
+  std::jthread answering([&](const std::stop_token& stopping) {
+    while (!stopping.stop_requested()) {
+      const auto work = worker->take(milliseconds(50));
+      if (!work) continue;
+      Evaluation slower;
+      slower.verdict = Verdict::kSlower;
+      worker->complete({work->id, slower});
+    }
+  });
+  EvaluationRequest beside = request(1);
+  beside.best_time_us = 100;
+  ASSERT_TRUE(queue->submit({1, beside}));
+  const auto done = queue->next_result(milliseconds(20'000));
+  ASSERT_TRUE(done && done->evaluation);
+  EXPECT_EQ(done->evaluation->verdict, Verdict::kSlower);
+  EXPECT_EQ(dispatcher_->counts().refused, 0);
+  ASSERT_TRUE(queue->submit({2, request(2)}));
+  const auto none = queue->next_result(milliseconds(20'000));
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(none->evaluation);
+  EXPECT_GT(dispatcher_->counts().refused, 0);
+}
+
 TEST_F(Dispatching, WorkThatIsNoneIsBuried) {
   auto worker = link("worker");
   Answering answering(*worker);

@@ -19,7 +19,8 @@ class OnAFakeGpu : public testing::Test {
  protected:
   static constexpr std::int64_t kTimed = 200000;
 
-  static EvaluationRequest request(const std::string& candidate, const std::string& reference = "scale") {
+  static EvaluationRequest request(const std::string& candidate,
+                                   const std::string& reference = "scale") {
     EvaluationRequest r;
     r.checks.push_back({doubling(reference, 1000), doubling(candidate, 1000), 1});
     r.timed = {doubling(reference, kTimed), doubling(candidate, kTimed), 2};
