@@ -107,6 +107,11 @@ GateSeconds& GateSeconds::operator+=(const GateSeconds& other) {
   return *this;
 }
 
+std::string_view status_of(const Evaluation& evaluation) {
+  const bool unchecked = evaluation.verdict == Verdict::kOk && evaluation.outpaced;
+  return unchecked ? "unchecked" : to_string(evaluation.verdict);
+}
+
 void to_json(nlohmann::json& json, const KernelResources& resources) {
   json = nlohmann::json{{"kernel", resources.kernel},
                         {"registers", resources.registers},
@@ -171,6 +176,8 @@ Result<Evaluation> evaluation_from_json(const nlohmann::json& json) {
     if (const auto math = cursor.find("math"))
       evaluation.math = math->choice<MathLevel>(parse_math_level, kMathLevelNames);
     evaluation.final_stage = cursor.at("final_stage").boolean();
+    evaluation.outpaced = evaluation.verdict == Verdict::kOk && !evaluation.final_stage &&
+                          (evaluation.detail == kMuchSlower || evaluation.detail == kSearchEnded);
     if (const auto alarm = cursor.find("faster_than_roof"))
       evaluation.faster_than_roof = alarm->boolean();
     evaluation.measurement = decode_measurement(cursor.at("measurement"));

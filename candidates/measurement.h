@@ -79,7 +79,8 @@ struct Evaluation {
   GateSeconds gates;
   double modelled_us = 0;  // what the time model said before a real GPU was asked; 0: it was not
   /// Measured first (EvaluationRequest::measure_first) and not checked further: it is much slower
-  /// than the best, or the search ended meanwhile.
+  /// than the best, or the search ended meanwhile. Of a stored one by its detail, which then is
+  /// kMuchSlower or kSearchEnded.
   bool outpaced = false;
   int expected_checked = 0;      ///< of an admission: check sizes with CheckCase::expected
   std::string expected_differs;  ///< the first place that is not as expected; else empty
@@ -91,6 +92,13 @@ struct Evaluation {
   /// measurement is what the first one of that key has.
   bool timed_before = false;
 };
+
+/// Details of a result whose time is known and that was right at the timed size; nothing else of it
+/// was checked.
+inline constexpr std::string_view kMuchSlower = "much slower than the best: not checked further";
+inline constexpr std::string_view kSearchEnded = "the search ended before it was checked further";
+/// The verdict for people: its name, but "unchecked" of one that is ok and outpaced.
+[[nodiscard]] std::string_view status_of(const Evaluation& evaluation);
 
 /// Begins the note of a result that lacks the emulator's checks.
 inline constexpr std::string_view kNotEmulated = "not run on the emulator";

@@ -127,7 +127,7 @@ class EvaluatorImpl::Gates {
   GoesOn measure_first();
   bool stop_at(Evaluation verdict);
   /// It is measured, and ends here.
-  bool not_checked_further(std::string why);
+  bool not_checked_further(std::string_view why);
   /// The time of the same machine code, where that is known.
   [[nodiscard]] std::optional<double> known_time() const;
   void take_known_time();
@@ -599,21 +599,20 @@ Result<bool> EvaluatorImpl::Gates::measure_first() {
     checked_.emplace(e_.outpacing_, fmt::format("{} {}", task_key(), request_.places), time_us);
     outpaced = checked_->outpaced();
   }
-  if (outpaced) return not_checked_further("much slower than the best: not checked further");
+  if (outpaced) return not_checked_further(kMuchSlower);
   // Until the fastest is checked, nothing is known to be faster than the reference.
   turn_ = for_candidate_.turn = for_reference_.turn = time_us;
   auto go = check();
   if (go && *go && !checks_for_gpu_.empty()) go = measure();
   // It may be the best, and a final stage checks everything itself.
-  if (!go && e_.is_cancelled())
-    return not_checked_further("the search ended before it was checked further");
+  if (!go && e_.is_cancelled()) return not_checked_further(kSearchEnded);
   return go;
 }
 
-bool EvaluatorImpl::Gates::not_checked_further(std::string why) {
+bool EvaluatorImpl::Gates::not_checked_further(std::string_view why) {
   evaluation_.verdict = Verdict::kOk;
   evaluation_.outpaced = true;
-  evaluation_.detail = std::move(why);
+  evaluation_.detail = why;
   return true;
 }
 

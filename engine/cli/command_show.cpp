@@ -190,7 +190,7 @@ void print(const Shown& shown, const std::optional<Ablation>& ablation) {
   fmt::print("candidate {} of {} on {} ({}), found {} by {}\n", row.candidate.id,
              row.candidate.task_name, row.provenance.device_name, row.provenance.device,
              row.found_at, row.candidate.origin);
-  fmt::print("verdict   {}{}{}\n", to_string(e.verdict), e.detail.empty() ? "" : ": ", e.detail);
+  fmt::print("verdict   {}{}{}\n", status_of(e), e.detail.empty() ? "" : ": ", e.detail);
   if (!e.note.empty()) fmt::print("note      {}\n", e.note);
   if (e.verdict == Verdict::kOk) {
     fmt::print("time      {}{}, reference {}\n", format_time(m.time_us), word,

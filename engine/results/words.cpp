@@ -23,7 +23,9 @@ std::string in_words(const Step& step) {
 std::string_view in_words(Verdict verdict) {
   switch (verdict) {
     case Verdict::kOk:
-      return "It compiled, passed every check of its stage and was timed.";
+      return "It compiled, passed the checks of its stage and was timed. One that is much slower "
+             "than "
+             "the best is checked at the timed size alone.";
     case Verdict::kRefused:
       return "A step could not be made again, or the source holds what is not accepted.";
     case Verdict::kCompileError:
@@ -82,6 +84,12 @@ std::string why_unlike(const Recipe& recipe) {
 
 Doubt doubt_of(const Evaluation& evaluation) {
   if (evaluation.verdict != Verdict::kOk) return {};
+  if (evaluation.outpaced)
+    return {
+        "not checked at other sizes", "unchecked",
+        "It was timed, and right at the timed size. It was not checked at the check sizes, where "
+        "the emulator looks at every access: it is much slower than the best, or the search "
+        "ended."};
   // So begin the notes of results of which something was compared there, or nothing after all.
   constexpr std::string_view kCompared = "compared at the timed size: ";
   constexpr std::string_view kNothing = "compared at the timed size: 0 elements, by 0 blocks";

@@ -36,7 +36,9 @@ std::string headline_html(const CandidateData& data) {
   const bool ok = e.verdict == Verdict::kOk;
   std::string out =
       fmt::format(R"(<p class="facts">{} {} <span>of {}</span> <span>on {}</span></p>)",
-                  badge(to_string(e.verdict), ok ? page::Tone::kGood : page::Tone::kBad),
+                  badge(status_of(e), !ok          ? page::Tone::kBad
+                                      : e.outpaced ? page::Tone::kWarn
+                                                   : page::Tone::kGood),
                   origin_label(row.provenance.modelled),
                   task_link(row.candidate.task_hash, row.candidate.task_name),
                   escape(device_in_words(row.provenance)));

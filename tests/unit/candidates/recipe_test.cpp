@@ -97,6 +97,25 @@ TEST(EvaluationJson, EveryVerdictRoundTrips) {
   }
 }
 
+// A job that goes on where its coordinator died reads them again.
+TEST(EvaluationJson, WhatWasNotCheckedFurtherSaysSoByItsDetail) {
+  Evaluation evaluation;
+  evaluation.verdict = Verdict::kOk;
+  EXPECT_EQ(status_of(evaluation), "ok");
+  for (const std::string_view why : {kMuchSlower, kSearchEnded}) {
+    evaluation.detail = why;
+    const auto back = evaluation_from_json(nlohmann::json(evaluation));
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_TRUE(back->outpaced);
+    EXPECT_EQ(status_of(*back), "unchecked");
+  }
+  evaluation.final_stage = true;
+  EXPECT_FALSE(evaluation_from_json(nlohmann::json(evaluation))->outpaced);
+  evaluation.final_stage = false;
+  evaluation.verdict = Verdict::kRace;
+  EXPECT_EQ(status_of(*evaluation_from_json(nlohmann::json(evaluation))), "race");
+}
+
 TEST(EvaluationJson, WrongTypesAreErrors) {
   const nlohmann::json good = Evaluation{};
   for (const auto& item : good.items()) {

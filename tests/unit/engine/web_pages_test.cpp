@@ -129,6 +129,10 @@ TEST_F(FilledWebTest, WhatWasNotComparedAtTheTimedSizeIsSaid) {
   put(emulated_run_, hash_of('d'), unseen, emulated());
   put(emulated_run_, hash_of('e'), in_part, emulated());
   put(emulated_run_, hash_of('f'), quick, emulated());
+  Evaluation unchecked = timed(9, 5);
+  unchecked.final_stage = false;
+  unchecked.detail = kMuchSlower;
+  put(run_, hash_of('9'), unchecked);
   const auto badge = [](const std::string& words) { return "warn\">" + words + "</span>"; };
   const std::string kNot = badge("not compared at the timed size"),
                     kPart = badge("partly compared at the timed size"),
@@ -138,6 +142,9 @@ TEST_F(FilledWebTest, WhatWasNotComparedAtTheTimedSizeIsSaid) {
   EXPECT_TRUE(has(page('d'), kReason));
   EXPECT_TRUE(has(page('e'), kPart));
   EXPECT_TRUE(has(page('f'), kQuick));
+  EXPECT_TRUE(has(page('9'), badge("unchecked")));
+  EXPECT_TRUE(has(page('9'), badge("not checked at other sizes")));
+  EXPECT_FALSE(has(page('f'), badge("unchecked")));
   for (const std::string& words : {kNot, kPart, kQuick})
     EXPECT_FALSE(has(page('a'), words)) << words;
   EXPECT_FALSE(has(page('c'), kQuick));  // a race: it is not believed anyway

@@ -35,6 +35,8 @@ TEST(Words, SayHowFarAResultIsToBeDoubted) {
   Evaluation quick = noted("");
   quick.final_stage = false;
   EXPECT_EQ(doubt_of(quick).badge, "quick stage only");
+  quick.outpaced = true;
+  EXPECT_EQ(doubt_of(quick).brief, "unchecked");
   quick.verdict = Verdict::kRace;
   EXPECT_EQ(doubt_of(quick).badge, "");
 }

@@ -154,6 +154,7 @@ TEST_F(OnAFakeGpu, MeasuredFirstWhatIsMuchSlowerIsNotCheckedFurther) {
   const auto slow = evaluate(wrong_when_small("scale_slow"));
   EXPECT_EQ(slow.verdict, Verdict::kOk) << slow.detail;
   EXPECT_TRUE(slow.outpaced);
+  EXPECT_EQ(status_of(slow), "unchecked");
   EXPECT_NE(slow.detail.find("not checked further"), std::string::npos) << slow.detail;
   EXPECT_NEAR(slow.measurement.time_us, 400, 0.01);
 
