@@ -84,12 +84,13 @@ std::string why_unlike(const Recipe& recipe) {
 
 Doubt doubt_of(const Evaluation& evaluation) {
   if (evaluation.verdict != Verdict::kOk) return {};
-  if (evaluation.outpaced)
+  if (evaluation.outpaced) {
     return {
         "not checked at other sizes", "unchecked",
         "It was timed, and right at the timed size. It was not checked at the check sizes, where "
         "the emulator looks at every access: it is much slower than the best, or the search "
         "ended."};
+  }
   // So begin the notes of results of which something was compared there, or nothing after all.
   constexpr std::string_view kCompared = "compared at the timed size: ";
   constexpr std::string_view kNothing = "compared at the timed size: 0 elements, by 0 blocks";

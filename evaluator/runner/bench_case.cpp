@@ -259,9 +259,10 @@ Step<double> BenchCase::run(Side& side, double limit_s, const std::optional<Slow
     const std::size_t from = part * launches / parts, end = (part + 1) * launches / parts;
     if (part > 0) {
       HONE_STEP(wait());
-      if (seconds() > slower->between_s)
+      if (seconds() > slower->between_s) {
         return is_slower(
             false, fmt::format("{} of its {} launches took {:.3g} s", from, launches, seconds()));
+      }
     }
     HONE_STEP(blame(side, side.code->launch(from, end)));
   }
