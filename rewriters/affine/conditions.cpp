@@ -69,6 +69,17 @@ Ref Nodes::both(Ref a, Ref b) {
     if (std::ranges::find(parts, negate(part)) != parts.end()) return boolean(false);
     parts.push_back(part);
   }
+  if (!plain_conditions) {
+    // Of !(a && c), where a holds, !c is left.
+    for (Ref& part : parts) {
+      if (!part->is(Op::kNot) || !part->args[0]->is(Op::kAnd)) continue;
+      Ref left = boolean(true);
+      for (const Ref one : conjuncts(part->args[0]))
+        if (std::ranges::find(parts, one) == parts.end()) left = both(left, one);
+      if (left->is_constant()) return boolean(false);
+      if (!left->has_load) part = negate(left);
+    }
+  }
   // What is about data last: it may be there to be read only where the rest holds.
   std::ranges::sort(parts, {}, [](Ref part) { return std::make_pair(part->has_load, part->id); });
   Ref all = parts[0];

@@ -10,6 +10,7 @@
 #include "rewriters/affine/flatten.h"
 #include "rewriters/affine/neighbours.h"
 #include "rewriters/affine/strides.h"
+#include "rewriters/nest/phases.h"
 #include "rewriters/schedules/nests.h"
 #include "rewriters/schedules/printing/print_value.h"
 #include "rewriters/schedules/products.h"
@@ -89,7 +90,9 @@ std::string Contraction::describe() const {
 Result<Contraction> analyse(const Goal& goal) {
   if (goal.nests.size() != 1) return refused("contract: more than one nest");
   Nodes& nodes = *goal.nodes;
-  const nest::Nest& nest = goal.nests[0];
+  const auto phased = nest::by_phases(nodes, goal.nests[0]);
+  const auto shared = std::make_shared<const nest::Nest>(phased ? phased->nest : goal.nests[0]);
+  const nest::Nest& nest = *shared;
   if (nest.combine) return refused("contract: the nest combines with what is there");
 
   std::vector<Ref> reductions;
@@ -104,7 +107,7 @@ Result<Contraction> analyse(const Goal& goal) {
 
   Contraction c;
   c.nodes = &nodes;
-  c.nest = &nest;
+  c.nest = shared;
   c.total_type = compute_type(reduction->type);
   const nest::Nodes::Opened sum = nodes.open(reduction);
 
@@ -240,7 +243,7 @@ Result<Contraction> analyse(const Goal& goal) {
   // Tiles load for what the output's guard leaves out, too.
   const Ref written = nest.guard == nullptr ? nodes.boolean(true) : flat(nest.guard);
   if (!all_in_range(goal, c.a.value) || !all_in_range(goal, c.b.value)) {
-    for (const Ref part : nest::conjuncts(written)) {
+    for (const Ref part : nest::conjuncts(phased ? flat(phased->given) : written)) {
       if (part->is_constant() && part->constant != 0) continue;
       if (part->uses(c.m) && part->uses(c.n))
         return refused("contract: a guard about rows and columns keeps loads inside their buffers");

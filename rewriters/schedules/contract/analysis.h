@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,7 +42,8 @@ struct Operand {
 
 struct Contraction {
   nest::Nodes* nodes = nullptr;
-  const nest::Nest* nest = nullptr;
+  /// By phases (nest::by_phases) where its sum has fewer terms so.
+  std::shared_ptr<const nest::Nest> nest;
   SymbolId batch = -1, m = -1, n = -1, k = -1;
   std::int64_t batch_size = 1, m_size = 1, n_size = 1, k_size = 1;
   Operand a, b;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <tuple>
 #include <utility>
 
 #include "tests/unit/rewriters/generator_harness.h"
@@ -15,8 +16,9 @@ struct Window {
   std::int64_t images = 1, channels = 8, height = 8, width = 32, outputs = 64;
   std::int64_t rows = 3, columns = 3;
   std::int64_t pad = 0, dilation = 1;
-  std::int64_t step = 1;  ///< from output to output, where it is not turned
-  bool turned = false;    ///< as a transposed convolution reads: y - r, x - s
+  std::int64_t step = 1;  ///< from output to output; if turned, from input to input
+  bool turned = false;    ///< as a transposed convolution reads: (y - r) / step, (x - s) / step
+  std::int64_t more = 0;  ///< outputs behind the last that an input reaches, if turned
   bool sum_in_f64 = false, bias = false;
   /// Rows of the input from this one on count as zero, where it is not 0; which conjunct of the
   /// mask says so first.
@@ -27,7 +29,8 @@ struct Window {
   /// Outputs along a dimension.
   [[nodiscard]] std::int64_t out(std::int64_t size, std::int64_t window) const {
     const std::int64_t reach = (window - 1) * dilation;
-    return turned ? size + reach - 2 * pad : (size - reach - 1 + 2 * pad) / step + 1;
+    return turned ? (size - 1) * step + 1 + reach + more - 2 * pad
+                  : (size - reach - 1 + 2 * pad) / step + 1;
   }
 };
 
@@ -63,7 +66,9 @@ class Convolution : public NestCase {
       return nodes.add(nodes.add(nodes.scale(at(output), w.turned ? 1 : w.step), step),
                        nodes.integer(w.turned ? w.pad : -w.pad));
     };
-    const nest::Ref in_y = place(y, r), in_x = place(x, s);
+    const nest::Ref apart = nodes.integer(w.turned ? w.step : 1);
+    const nest::Ref from_y = place(y, r), from_x = place(x, s);
+    const nest::Ref in_y = nodes.divide(from_y, apart), in_x = nodes.divide(from_x, apart);
     const ScalarType sum = w.sum_in_f64 ? ScalarType::kF64 : ScalarType::kF32;
     const nest::Ref in =
         nodes.load("A", ScalarType::kF32,
@@ -80,9 +85,12 @@ class Convolution : public NestCase {
     only_rows_there(w.tight_first);
     if (w.pad > 0 || w.turned) {
       nest::Ref inside = nodes.boolean(true);
-      for (const auto& [one, extent] : {std::pair{in_y, w.height}, {in_x, w.width}})
-        inside = nodes.both(
-            inside, nodes.both(nodes.non_negative(one), nodes.less(one, nodes.integer(extent))));
+      for (const auto& [from, one, extent] :
+           {std::tuple{from_y, in_y, w.height}, {from_x, in_x, w.width}}) {
+        inside = nodes.both(inside, nodes.both(nodes.non_negative(from),
+                                               nodes.is_zero(nodes.remainder(from, apart))));
+        inside = nodes.both(inside, nodes.less(one, nodes.integer(extent)));
+      }
       term = nodes.select(inside, term, nodes.number(0, sum));
     }
     only_rows_there(!w.tight_first);

@@ -1,0 +1,167 @@
+#include "rewriters/nest/phases.h"
+
+#include <algorithm>
+
+#include "rewriters/affine/integers.h"
+
+namespace hone::nest {
+namespace {
+
+/// o + constant + step * k, which has to be divisible by `stride`.
+struct Meeting {
+  Ref place = nullptr;  ///< that sum
+  std::int64_t stride = 1;
+  SymbolId output = -1, round = -1;  ///< o and k
+  std::int64_t constant = 0, step = 0;
+
+  /// What (o + constant + step * k) / stride is where it is whole, of so many outputs and rounds.
+  [[nodiscard]] Range met_by(std::int64_t outputs, std::int64_t rounds) const {
+    const std::int64_t last = step * (rounds - 1);
+    const Range all = {constant + std::min<std::int64_t>(last, 0),
+                       constant + std::max<std::int64_t>(last, 0) + outputs - 1};
+    return {-floor_divide(-all.low, stride), floor_divide(all.high, stride)};
+  }
+  /// The same less o / stride.
+  [[nodiscard]] Range neighbours(std::int64_t rounds) const { return met_by(stride, rounds); }
+};
+
+struct Sum {
+  Ref reduction = nullptr;
+  std::vector<SymbolId> rounds;
+  Ref condition = nullptr, term = nullptr;
+};
+
+std::optional<Sum> sum_of(Nodes& nodes, Ref value) {
+  Sum sum;
+  for_each(value, [&](Ref node) {
+    if (node->kind != Node::Kind::kReduce) return;
+    sum.condition = sum.reduction == nullptr ? nodes.boolean(true) : nullptr;  // or several
+    sum.reduction = node;
+  });
+  if (sum.condition == nullptr || sum.reduction->op != Op::kAdd) return std::nullopt;
+  const Nodes::Opened opened = nodes.open(sum.reduction);
+  sum.rounds = opened.symbols;
+  sum.term = peel(opened.body);
+  const Ref nothing = nodes.identity(Op::kAdd, sum.reduction->type);
+  while (sum.term->is(Op::kSelect) && sum.term->args[2] == nothing) {
+    sum.condition = nodes.both(sum.condition, sum.term->args[0]);
+    sum.term = peel(sum.term->args[1]);
+  }
+  return sum;
+}
+
+std::optional<Meeting> meeting_of(Nodes& nodes, const Nest& nest, const Sum& sum, Ref condition) {
+  if (!condition->is(Op::kIsZero)) return std::nullopt;
+  const Ref rest = peel(condition->args[0]);
+  if (!rest->is(Op::kMod) || !rest->args[1]->is_constant()) return std::nullopt;
+  Meeting found;
+  found.place = rest->args[0];
+  found.stride = rest->args[1]->constant;
+  if (found.place->kind != Node::Kind::kSum || found.place->terms.size() != 2) return std::nullopt;
+  found.constant = found.place->constant;
+  for (const Term& term : found.place->terms) {
+    if (term.atom->kind != Node::Kind::kIndex) return std::nullopt;
+    const SymbolId symbol = term.atom->symbol;
+    if (term.coefficient == 1 && std::ranges::find(nest.dims, symbol) != nest.dims.end()) {
+      found.output = symbol;
+    } else if (std::ranges::find(sum.rounds, symbol) != sum.rounds.end()) {
+      found.round = symbol;
+      found.step = term.coefficient;
+    }
+  }
+  if (found.output < 0 || found.round < 0 || found.stride < 2) return std::nullopt;
+  const Range all = found.neighbours(nodes.extent(found.round));
+  if (all.high < all.low || all.high - all.low + 1 >= nodes.extent(found.round))
+    return std::nullopt;
+  return found;
+}
+
+/// `value` where the sum of the meeting is `stride` times `met`.
+Ref where_met(Nodes& nodes, Ref value, const Meeting& meeting, Ref met) {
+  return nodes.replace(value, [&](Ref node) -> Ref {
+    if (node == meeting.place) return nodes.scale(met, meeting.stride);
+    if (!node->is(Op::kDiv, Op::kMod) || !node->args[1]->is_constant() ||
+        node->args[1]->constant != meeting.stride) {
+      return nullptr;
+    }
+    const Ref over = nodes.subtract(node->args[0], meeting.place);
+    if (!over->is_constant() || over->constant % meeting.stride != 0) return nullptr;
+    if (node->is(Op::kMod)) return nodes.integer(0);
+    return nodes.add(met, nodes.integer(over->constant / meeting.stride));
+  });
+}
+
+Phased by_phases_of(Nodes& nodes, const Phased& before, const Sum& sum, const Meeting& meeting) {
+  const Nest& nest = before.nest;
+  const std::int64_t outputs = nodes.extent(meeting.output);
+  const std::int64_t rounds = nodes.extent(meeting.round);
+  const Range all = meeting.neighbours(rounds);
+  const std::string name = nodes.symbol(meeting.output).name;
+  const SymbolId block =
+      nodes.new_symbol(name, (outputs + meeting.stride - 1) / meeting.stride);
+  const SymbolId phase = nodes.new_symbol(name + "_phase", meeting.stride);
+  const SymbolId neighbour = nodes.new_symbol(nodes.symbol(meeting.round).name, all.high - all.low + 1);
+
+  const Ref output = nodes.add(nodes.scale(nodes.index(block), meeting.stride), nodes.index(phase));
+  const Ref off = nodes.add(nodes.index(neighbour), nodes.integer(all.low));
+  // stride * off = phase + constant + step * round
+  const Ref steps = nodes.subtract(nodes.scale(off, meeting.stride),
+                                   nodes.add(nodes.index(phase), nodes.integer(meeting.constant)));
+  const Ref along = meeting.step > 0 ? steps : nodes.scale(steps, -1);
+  const Ref step = nodes.integer(std::abs(meeting.step));
+  const Ref round = nodes.divide(along, step);
+  Ref condition = nodes.both(nodes.non_negative(along), nodes.is_zero(nodes.remainder(along, step)));
+  condition = nodes.both(condition, nodes.less(round, nodes.integer(rounds)));
+
+  const Nodes::Substitution by = {{meeting.output, output}, {meeting.round, round}};
+  const Ref met = nodes.add(nodes.index(block), off);
+  // Of blocks beyond the last output, too, nothing is loaded that no output needs.
+  const Range far = meeting.met_by(outputs, rounds);
+  condition = nodes.both(condition, nodes.non_negative(nodes.subtract(met, nodes.integer(far.low))));
+  condition = nodes.both(condition, nodes.non_negative(nodes.subtract(nodes.integer(far.high), met)));
+  const auto phased = [&](Ref value) {
+    return nodes.substitute(where_met(nodes, value, meeting, met), by);
+  };
+  std::vector<SymbolId> symbols = sum.rounds;
+  std::ranges::replace(symbols, meeting.round, neighbour);
+  const Ref nothing = nodes.identity(Op::kAdd, sum.reduction->type);
+  const Ref reduction =
+      nodes.reduce(Op::kAdd, symbols,
+                   nodes.select(nodes.both(condition, phased(sum.condition)), phased(sum.term), nothing));
+
+  Phased made = before;
+  const auto at = std::ranges::find(made.nest.dims, meeting.output);
+  *at = phase;
+  made.nest.dims.insert(at, block);
+  const auto outside = [&](Ref value) {
+    return nodes.substitute(
+        nodes.replace(value, [&](Ref node) { return node == sum.reduction ? reduction : nullptr; }),
+        {{meeting.output, output}});
+  };
+  made.nest.element = outside(nest.element);
+  made.nest.value = outside(nest.value);
+  made.nest.guard = outside(nest.guard);
+  made.given = outside(before.given);
+  if (outputs % meeting.stride != 0) {
+    made.nest.guard = nodes.both(made.nest.guard, nodes.less(output, nodes.integer(outputs)));
+  }
+  return made;
+}
+
+}  // namespace
+
+std::optional<Phased> by_phases(Nodes& nodes, const Nest& nest) {
+  Phased made{nest, nest.guard == nullptr ? nodes.boolean(true) : nest.guard};
+  made.nest.guard = made.given;
+  for (bool is_phased = false;; is_phased = true) {
+    const auto sum = sum_of(nodes, made.nest.value);
+    std::optional<Meeting> meeting;
+    for (const Ref part : sum ? conjuncts(sum->condition) : std::vector<Ref>{}) {
+      if (!meeting) meeting = meeting_of(nodes, made.nest, *sum, part);
+    }
+    if (!meeting) return is_phased ? std::optional(made) : std::nullopt;
+    made = by_phases_of(nodes, made, *sum, *meeting);
+  }
+}
+
+}  // namespace hone::nest

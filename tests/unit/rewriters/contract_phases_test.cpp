@@ -1,0 +1,131 @@
+// Transposed convolutions with a stride as products of the phases of their outputs.
+#include "rewriters/nest/phases.h"
+#include "rewriters/schedules/contract/analysis.h"
+#include "tests/unit/rewriters/contract_product.h"
+#include "tests/unit/rewriters/convolution.h"
+
+namespace hone::schedules {
+namespace {
+
+Window strided(std::int64_t step, std::int64_t pad = 1) {
+  return {.images = 2, .channels = 4, .height = 5, .width = 6, .outputs = 8, .pad = pad, .step = step, .turned = true};
+}
+
+std::vector<std::int64_t> extents_of(const nest::Nodes& nodes, const std::vector<nest::SymbolId>& symbols) {
+  std::vector<std::int64_t> all;
+  for (const nest::SymbolId symbol : symbols) all.push_back(nodes.extent(symbol));
+  return all;
+}
+
+/// Terms of each sum of the nest as it is and by its phases; the same where it has none. Both give the same.
+std::pair<std::int64_t, std::int64_t> terms_of(const Window& window) {
+  Convolution convolution(window);
+  const auto terms = [&] {
+    std::int64_t count = 0;
+    nest::for_each(convolution.nest.value, [&](Ref node) {
+      if (node->kind != nest::Node::Kind::kReduce) return;
+      count = 1;
+      for (const std::int64_t extent : extents_of(convolution.nodes, node->symbols)) count *= extent;
+    });
+    return count;
+  };
+  const std::int64_t before = terms();
+  const std::vector<double> expected = convolution.evaluate_all();
+  const auto phased = nest::by_phases(convolution.nodes, convolution.nest);
+  if (!phased) return {before, before};
+  convolution.nest = phased->nest;
+  EXPECT_EQ(convolution.evaluate_all(), expected);
+  return {before, terms()};
+}
+
+TEST(ContractPhases, HaveFewerTerms) {
+  using Terms = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(terms_of(strided(2)), (Terms{36, 16}));
+  EXPECT_EQ(terms_of(strided(2, 0)), (Terms{36, 16}));
+  EXPECT_EQ(terms_of(strided(3)), (Terms{36, 16}));
+  EXPECT_EQ(terms_of(strided(5, 0)), (Terms{36, 4}));
+  Window window = strided(2, 3);  // of three rows two are met, of seven columns four
+  window.columns = 7;
+  EXPECT_EQ(terms_of(window), (Terms{84, 32}));
+  window = strided(2);  // each output has its two inputs or none
+  window.more = 1;
+  EXPECT_EQ(terms_of(window), (Terms{36, 16}));
+}
+
+TEST(ContractPhases, OfDilatedWindows) {
+  using Terms = std::pair<std::int64_t, std::int64_t>;
+  Window window = strided(5);
+  window.dilation = 2;
+  EXPECT_EQ(terms_of(window), (Terms{36, 16}));
+  window = strided(3);
+  window.dilation = 2;
+  EXPECT_EQ(terms_of(window), (Terms{36, 36})) << "three neighbours of each phase are no fewer";
+  window = strided(2);
+  window.dilation = 2;
+  EXPECT_EQ(terms_of(window), (Terms{36, 36})) << "half of the phases have nothing";
+}
+
+TEST(ContractPhases, ConvolutionsWithoutAStrideStayAsTheyAre) {
+  EXPECT_EQ(terms_of(strided(1)), (std::pair<std::int64_t, std::int64_t>{36, 36}));
+  Window window = strided(2);
+  window.turned = false;
+  EXPECT_EQ(terms_of(window), (std::pair<std::int64_t, std::int64_t>{36, 36}));
+}
+
+/// What reads only where a sum is divisible reads as far from its place before and after it.
+TEST(ContractPhases, OfRoundsThatRise) {
+  NestCase one;
+  nest::Nodes& nodes = one.nodes;
+  const SymbolId o = nodes.new_symbol("o", 11), k = nodes.new_symbol("k", 5);
+  one.buffer("A", ScalarType::kF32, 12, Role::kIn);
+  one.buffer("B", ScalarType::kF32, 5, Role::kIn);
+  one.buffer("C", ScalarType::kF32, 11, Role::kOut);
+  const Ref place = nodes.add(nodes.index(o), nodes.add(nodes.scale(nodes.index(k), 3), nodes.integer(-4)));
+  const Ref step = nodes.integer(4);
+  const Ref met = nodes.both(nodes.is_zero(nodes.remainder(place, step)), nodes.non_negative(place));
+  const Ref term = nodes.op(Op::kMul, ScalarType::kF32,
+                            {nodes.load("A", ScalarType::kF32, nodes.divide(nodes.add(place, nodes.integer(8)), step)),
+                             nodes.load("B", ScalarType::kF32, nodes.index(k))});
+  one.nest.buffer = "C";
+  one.nest.type = ScalarType::kF32;
+  one.nest.dims = {o};
+  one.nest.element = nodes.index(o);
+  one.nest.guard = nodes.boolean(true);
+  one.nest.value = nodes.reduce(Op::kAdd, {k}, nodes.select(met, term, nodes.number(0, ScalarType::kF32)));
+  const std::vector<double> expected = one.evaluate_all();
+  const auto phased = nest::by_phases(nodes, one.nest);
+  ASSERT_TRUE(phased);
+  EXPECT_EQ(extents_of(nodes, phased->nest.dims), (std::vector<std::int64_t>{3, 4}));
+  one.nest = phased->nest;
+  EXPECT_EQ(one.evaluate_all(), expected);
+}
+
+/// Kernels of each kind, all edges and phases without a whole block among them.
+TEST(ContractPhases, AreMultiplied) {
+  for (const std::int64_t step : {2, 3}) {
+    SCOPED_TRACE(step);
+    Window window = strided(step);
+    window.bias = true;
+    Convolution exact(window, MathLevel::kReassociate);
+    exact.check(*kContract, {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"}}, 1e-5);
+    Convolution tf32(window);
+    tf32.check(*kContract, {{"pipe", "tf32"}, {"bm", "64"}, {"bn", "64"}}, 2e-3);
+    Convolution bulk(window);
+    bulk.check(*kContract, {{"pipe", "wgmma-bulk-tf32"}, {"bm", "64"}, {"bn", "64"}}, 2e-3);
+  }
+}
+
+/// The windows of all phases are read as those of a convolution without a stride.
+TEST(ContractPhases, AreReadInPatches) {
+  Window window = strided(2);
+  window.channels = 16;
+  window.height = 12;
+  window.width = 32;
+  Convolution convolution(window);
+  const Generated generated =
+      convolution.check(*kContract, {{"pipe", "wgmma-bulk-tf32"}, {"bm", "128"}, {"bn", "64"}, {"stages", "3"}}, 2e-3);
+  EXPECT_NE(generated.source.find("full_patches"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hone::schedules
