@@ -38,6 +38,7 @@ import os
 import re
 import statistics
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
@@ -291,20 +292,23 @@ def times_of(functions: Sequence[Function], seconds: float = 2.0) -> List[float]
 
 
 class Turns:
-    """Of the processes that work on problems of a folder of results (--jobs): who takes times does so
-    alone."""
+    """Of the processes that work on problems (--jobs): who takes times does so alone. file: theirs to lock;
+    None: there is one process."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    def __init__(self, file: Optional[str]) -> None:
+        self._file = file
 
     @contextlib.contextmanager
     def _locked(self, how: int) -> Iterator[None]:
-        held = os.open(self._folder, os.O_RDONLY)
-        try:
-            fcntl.flock(held, how)
+        if self._file is None:
             yield
-        finally:
-            os.close(held)
+            return
+        with open(self._file, "r+b") as held:
+            fcntl.flock(held, how)
+            try:
+                yield
+            finally:
+                fcntl.flock(held, fcntl.LOCK_UN)  # also for a child that has the file open
 
     def alone(self) -> "contextlib.AbstractContextManager[None]":
         torch.cuda.empty_cache()  # a search needs the GPU's memory, in a process of its own
@@ -316,9 +320,10 @@ class Turns:
 
 def measure(loaded: Loaded, fast: torch.nn.Module, turns: Turns) -> Dict[str, Any]:
     """Times [ms] of eager PyTorch, its two compilers and hone; None where a compiler fails."""
-    said: Dict[str, str] = {}
+    said: Dict[str, Any] = {}
     torch._dynamo.reset()
     with turns.beside_others():
+        begun = time.monotonic()
         inputs = loaded.example()
         names, functions = ["eager", "hone"], [lambda: loaded.model(*inputs), lambda: fast(*inputs)]
         for name, mode in (("compile", None), ("max_autotune", "max-autotune")):
@@ -333,6 +338,7 @@ def measure(loaded: Loaded, fast: torch.nn.Module, turns: Turns) -> Dict[str, An
                 continue
             names.append(name)
             functions.append(lambda f=compiled: f(*inputs))  # type: ignore[misc]
+        said["compile_s"] = round(time.monotonic() - begun, 2)
     with turns.alone():
         result: Dict[str, Any] = dict(zip(names, times_of(functions)))
     return {f"{n}_ms": result.get(n) for n in ("eager", "compile", "max_autotune", "hone")} | said
@@ -375,7 +381,7 @@ def options_of(options: argparse.Namespace) -> Dict[str, Any]:
 
 def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]:
     """One problem's result, for a JSON file."""
-    turns = Turns(options.output)
+    turns = Turns(options.turns)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     result: Dict[str, Any] = {
         "problem": os.path.basename(problem.path),
@@ -407,7 +413,9 @@ def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]
         # What hone does not take, PyTorch runs. Wrong options are no result.
         if not isinstance(failure, (ImportRefused, ImportDiffers)) and failure.status != 1:
             raise
-        loaded, fast, said = Loaded(problem, device), None, Report("Model", why_eager=str(failure))
+        with turns.beside_others():
+            loaded = Loaded(problem, device)
+        fast, said = None, Report("Model", why_eager=str(failure))
     del example  # gigabytes, of some problems
     result.update(
         replaced=said.replaced,
@@ -420,7 +428,6 @@ def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]
         optimize_s=round(time.monotonic() - begun, 2),
         steps_s={step: round(taken, 2) for step, taken in said.seconds.items()},
     )
-    begun = time.monotonic()
     runs = fast if fast is not None else loaded.model
     if said.replaced:
         name = f"level_{problem.level}_problem_{problem.number}_sample_0_kernel.py"
@@ -432,14 +439,13 @@ def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]
         except HoneError as failure:
             result["no_model_new"] = str(failure)
     with turns.beside_others():
+        begun = time.monotonic()
         inputs = functools.partial(loaded.inputs, SEED, str(device))
         result["has_convolutions"] = has_convolutions(loaded.model, inputs)
         result.update(judge(loaded, runs, said.replaced and said.uses_tf32))
-    result["judge_s"] = round(time.monotonic() - begun, 2)
-    begun = time.monotonic()
+        result["judge_s"] = round(time.monotonic() - begun, 2)
     if device.type == "cuda" and not options.no_times:
         result.update(measure(loaded, runs, turns))
-        result["measure_s"] = round(time.monotonic() - begun, 2)
     return result
 
 
@@ -447,13 +453,12 @@ def outcome(problem: Problem, options: argparse.Namespace) -> "Dict[str, Any] | 
     """A problem's result, which then lies in the folder; or why there is none, a line."""
     try:
         result = run_problem(problem, options)
-    except Exception as failure:  # whatever a problem's own code or PyTorch raises
-        line = (str(failure).strip() or type(failure).__name__).splitlines()[0]
-        return f"{type(failure).__name__}: {line}"
-    finally:
         torch._dynamo.reset()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+    except Exception as failure:  # whatever a problem's own code or PyTorch raises
+        line = (str(failure).strip() or type(failure).__name__).splitlines()[0]
+        return f"{type(failure).__name__}: {line}"
     file = os.path.join(options.output, f"{problem.name}.json")
     with open(file + ".part", "w", encoding="utf-8") as written:
         json.dump(result, written, indent=1)
@@ -461,21 +466,40 @@ def outcome(problem: Problem, options: argparse.Namespace) -> "Dict[str, Any] | 
     return result
 
 
+def _send_outcome(to: Any, problem: Problem, options: argparse.Namespace) -> None:
+    to.send(outcome(problem, options))
+
+
+def outcome_apart(problem: Problem, options: argparse.Namespace) -> "Dict[str, Any] | str":
+    """The same by a process of its own: what ends it, or breaks its GPU context, ends no other."""
+    context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send_outcome, args=(sender, problem, options))
+    process.start()
+    sender.close()
+    try:
+        found: "Dict[str, Any] | str" = receiver.recv()
+    except EOFError:
+        process.join()
+        return f"its process ended with {process.exitcode}"
+    process.join()
+    return found
+
+
 def outcomes(
     problems: Sequence[Problem], options: argparse.Namespace
 ) -> "Iterator[Tuple[Problem, Dict[str, Any] | str]]":
     """Each problem's outcome as soon as it is there."""
+    options.turns = None
     if options.jobs == 1 or len(problems) < 2:
         for problem in problems:
             yield problem, outcome(problem, options)
         return
-    with concurrent.futures.ProcessPoolExecutor(
-        options.jobs, mp_context=multiprocessing.get_context("spawn")  # CUDA does not survive a fork
-    ) as pool:
-        running = {pool.submit(outcome, problem, options): problem for problem in problems}
+    with tempfile.NamedTemporaryFile() as turns, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        options.turns = turns.name
+        running = {pool.submit(outcome_apart, problem, options): problem for problem in problems}
         for done in concurrent.futures.as_completed(running):
-            failure = done.exception()  # its process is gone
-            yield running[done], done.result() if failure is None else str(failure)
+            yield running[done], done.result()
 
 
 def geometric_mean(values: Sequence[float]) -> float:

@@ -69,16 +69,17 @@ Ref Nodes::both(Ref a, Ref b) {
     if (std::ranges::find(parts, negate(part)) != parts.end()) return boolean(false);
     parts.push_back(part);
   }
-  if (!plain_conditions) {
-    // Of !(a && c), where a holds, !c is left.
-    for (Ref& part : parts) {
-      if (!part->is(Op::kNot) || !part->args[0]->is(Op::kAnd)) continue;
-      Ref left = boolean(true);
-      for (const Ref one : conjuncts(part->args[0]))
-        if (std::ranges::find(parts, one) == parts.end()) left = both(left, one);
-      if (left->is_constant()) return boolean(false);
-      if (!left->has_load) part = negate(left);
-    }
+  // Of !(a && c), where a holds, !c is left.
+  for (std::size_t i = 0; i < parts.size() && !plain_conditions; ++i) {
+    if (!parts[i]->is(Op::kNot) || !parts[i]->args[0]->is(Op::kAnd)) continue;
+    const std::vector<Ref> denied = conjuncts(parts[i]->args[0]);
+    Ref left = boolean(true), others = boolean(true);
+    for (const Ref one : denied)
+      if (std::ranges::find(parts, one) == parts.end()) left = both(left, one);
+    if (left->has_load || left == parts[i]->args[0]) continue;
+    for (std::size_t j = 0; j < parts.size(); ++j)
+      if (j != i) others = both(others, parts[j]);
+    return both(others, negate(left));
   }
   // What is about data last: it may be there to be read only where the rest holds.
   std::ranges::sort(parts, {}, [](Ref part) { return std::make_pair(part->has_load, part->id); });

@@ -50,6 +50,21 @@ std::optional<Sum> sum_of(Nodes& nodes, Ref value) {
   return sum;
 }
 
+/// `value` where the sum of the meeting is `stride` times `met`.
+Ref where_met(Nodes& nodes, Ref value, const Meeting& meeting, Ref met) {
+  return nodes.replace(value, [&](Ref node) -> Ref {
+    if (node == meeting.place) return nodes.scale(met, meeting.stride);
+    if (!node->is(Op::kDiv, Op::kMod) || !node->args[1]->is_constant() ||
+        node->args[1]->constant != meeting.stride) {
+      return nullptr;
+    }
+    const Ref over = nodes.subtract(node->args[0], meeting.place);
+    if (!over->is_constant() || over->constant % meeting.stride != 0) return nullptr;
+    if (node->is(Op::kMod)) return nodes.integer(0);
+    return nodes.add(met, nodes.integer(over->constant / meeting.stride));
+  });
+}
+
 std::optional<Meeting> meeting_of(Nodes& nodes, const Nest& nest, const Sum& sum, Ref condition) {
   if (!condition->is(Op::kIsZero)) return std::nullopt;
   const Ref rest = peel(condition->args[0]);
@@ -70,25 +85,19 @@ std::optional<Meeting> meeting_of(Nodes& nodes, const Nest& nest, const Sum& sum
     }
   }
   if (found.output < 0 || found.round < 0 || found.stride < 2) return std::nullopt;
-  const Range all = found.neighbours(nodes.extent(found.round));
-  if (all.high < all.low || all.high - all.low + 1 >= nodes.extent(found.round))
+  // Blocks of the last phases may have fewer outputs, but not fewer terms.
+  const std::int64_t outputs = nodes.extent(found.output), rounds = nodes.extent(found.round);
+  const Range all = found.neighbours(rounds);
+  const std::int64_t padded = floor_divide(outputs + found.stride - 1, found.stride) * found.stride;
+  if (all.high < all.low || padded * (all.high - all.low + 1) >= outputs * rounds)
     return std::nullopt;
+  // Loads that depend on the output otherwise may leave their buffers behind the last one.
+  const Ref met = nodes.index(nodes.new_symbol("met", outputs));
+  const auto depends = [&](Ref value) {
+    return where_met(nodes, value, found, met)->uses(found.output);
+  };
+  if (padded != outputs && (depends(sum.term) || depends(sum.condition))) return std::nullopt;
   return found;
-}
-
-/// `value` where the sum of the meeting is `stride` times `met`.
-Ref where_met(Nodes& nodes, Ref value, const Meeting& meeting, Ref met) {
-  return nodes.replace(value, [&](Ref node) -> Ref {
-    if (node == meeting.place) return nodes.scale(met, meeting.stride);
-    if (!node->is(Op::kDiv, Op::kMod) || !node->args[1]->is_constant() ||
-        node->args[1]->constant != meeting.stride) {
-      return nullptr;
-    }
-    const Ref over = nodes.subtract(node->args[0], meeting.place);
-    if (!over->is_constant() || over->constant % meeting.stride != 0) return nullptr;
-    if (node->is(Op::kMod)) return nodes.integer(0);
-    return nodes.add(met, nodes.integer(over->constant / meeting.stride));
-  });
 }
 
 Phased by_phases_of(Nodes& nodes, const Phased& before, const Sum& sum, const Meeting& meeting) {
@@ -97,10 +106,10 @@ Phased by_phases_of(Nodes& nodes, const Phased& before, const Sum& sum, const Me
   const std::int64_t rounds = nodes.extent(meeting.round);
   const Range all = meeting.neighbours(rounds);
   const std::string name = nodes.symbol(meeting.output).name;
-  const SymbolId block =
-      nodes.new_symbol(name, (outputs + meeting.stride - 1) / meeting.stride);
+  const SymbolId block = nodes.new_symbol(name, (outputs + meeting.stride - 1) / meeting.stride);
   const SymbolId phase = nodes.new_symbol(name + "_phase", meeting.stride);
-  const SymbolId neighbour = nodes.new_symbol(nodes.symbol(meeting.round).name, all.high - all.low + 1);
+  const SymbolId neighbour =
+      nodes.new_symbol(nodes.symbol(meeting.round).name, all.high - all.low + 1);
 
   const Ref output = nodes.add(nodes.scale(nodes.index(block), meeting.stride), nodes.index(phase));
   const Ref off = nodes.add(nodes.index(neighbour), nodes.integer(all.low));
@@ -110,24 +119,27 @@ Phased by_phases_of(Nodes& nodes, const Phased& before, const Sum& sum, const Me
   const Ref along = meeting.step > 0 ? steps : nodes.scale(steps, -1);
   const Ref step = nodes.integer(std::abs(meeting.step));
   const Ref round = nodes.divide(along, step);
-  Ref condition = nodes.both(nodes.non_negative(along), nodes.is_zero(nodes.remainder(along, step)));
+  Ref condition =
+      nodes.both(nodes.non_negative(along), nodes.is_zero(nodes.remainder(along, step)));
   condition = nodes.both(condition, nodes.less(round, nodes.integer(rounds)));
 
   const Nodes::Substitution by = {{meeting.output, output}, {meeting.round, round}};
   const Ref met = nodes.add(nodes.index(block), off);
   // Of blocks beyond the last output, too, nothing is loaded that no output needs.
   const Range far = meeting.met_by(outputs, rounds);
-  condition = nodes.both(condition, nodes.non_negative(nodes.subtract(met, nodes.integer(far.low))));
-  condition = nodes.both(condition, nodes.non_negative(nodes.subtract(nodes.integer(far.high), met)));
+  condition =
+      nodes.both(condition, nodes.non_negative(nodes.subtract(met, nodes.integer(far.low))));
+  condition =
+      nodes.both(condition, nodes.non_negative(nodes.subtract(nodes.integer(far.high), met)));
   const auto phased = [&](Ref value) {
     return nodes.substitute(where_met(nodes, value, meeting, met), by);
   };
   std::vector<SymbolId> symbols = sum.rounds;
   std::ranges::replace(symbols, meeting.round, neighbour);
   const Ref nothing = nodes.identity(Op::kAdd, sum.reduction->type);
-  const Ref reduction =
-      nodes.reduce(Op::kAdd, symbols,
-                   nodes.select(nodes.both(condition, phased(sum.condition)), phased(sum.term), nothing));
+  const Ref reduction = nodes.reduce(
+      Op::kAdd, symbols,
+      nodes.select(nodes.both(condition, phased(sum.condition)), phased(sum.term), nothing));
 
   Phased made = before;
   const auto at = std::ranges::find(made.nest.dims, meeting.output);

@@ -367,29 +367,42 @@ def get_init_inputs():
         self.assertRegex(run.stdout, r"problems +2 +1 +1\n")
 
     def test_several_problems_are_under_way_at_a_time(self):
-        broken = self.FILES["1_scaled.py"].replace("return [torch.rand(16, 32)]", "raise ValueError('no numbers')")
-        run = self.run_on({**self.FILES, "3_broken.py": broken}, "--jobs", "3")
+        changed = lambda by: self.FILES["1_scaled.py"].replace("return [torch.rand(16, 32)]", by)
+        broken, gone = changed("raise ValueError('no numbers')"), changed("import os; os._exit(9)")
+        run = self.run_on({**self.FILES, "3_broken.py": broken, "4_gone.py": gone}, "--jobs", "2")
         self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
         self.assertIn("1_003  FAILED: ValueError: no numbers\n", run.stdout)
+        self.assertIn("1_004  FAILED: its process ended with 9\n", run.stdout)
         self.assertRegex(run.stdout, r"right +2 +1 +1\n")
         self.assertTrue(os.path.exists(os.path.join(self.output, "1_001.json")))
 
     def test_who_takes_times_is_alone(self):
         from hone import kernelbench
 
-        turns = kernelbench.Turns(tempfile.mkdtemp(dir=FOLDER.name))
-        entered = threading.Event()
+        with tempfile.NamedTemporaryFile(dir=FOLDER.name) as file:
+            turns = kernelbench.Turns(file.name)
+            entered, may_end, shared = (threading.Event() for _ in range(3))
 
-        def take_times():
-            with turns.alone():
-                entered.set()
+            def take_times():
+                with turns.alone():
+                    entered.set()
+                    may_end.wait(10)
 
-        timer = threading.Thread(target=take_times)
-        with turns.beside_others(), turns.beside_others():
-            timer.start()
-            self.assertFalse(entered.wait(0.2))
-        timer.join(10)
-        self.assertTrue(entered.is_set())
+            def judge():
+                with turns.beside_others():
+                    shared.set()
+
+            timer, other = threading.Thread(target=take_times), threading.Thread(target=judge)
+            with turns.beside_others(), turns.beside_others():
+                timer.start()
+                self.assertFalse(entered.wait(0.2))
+            self.assertTrue(entered.wait(10))
+            other.start()
+            self.assertFalse(shared.wait(0.2))
+            may_end.set()
+            timer.join(10)
+            self.assertTrue(shared.wait(10))
+            other.join(10)
 
     def test_the_table_tells_convolutions_apart(self):
         from hone import kernelbench

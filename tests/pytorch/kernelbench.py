@@ -205,8 +205,9 @@ def outcome(path, name, options):
                 shutil.rmtree(f"{folder}/{kind}", ignore_errors=True)
             pathlib.Path(folder, "module.pt2").unlink(missing_ok=True)
             torch.cuda.empty_cache()
-    with open(f"{folder}/result.json", "w") as file:
+    with open(f"{folder}/result.part", "w") as file:
         json.dump(result, file)
+    os.replace(f"{folder}/result.part", f"{folder}/result.json")
     return result
 
 
@@ -271,7 +272,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=300)
     options = parser.parse_args()
     root = options.path if os.path.isdir(f"{options.path}/level1") else f"{options.path}/KernelBench"
-    results, missing = [], []
+    results, missing, failed = [], [], 0
     for level in options.level:
         files = {int(os.path.basename(p).split("_")[0]): p for p in glob.glob(f"{root}/level{level}/*.py")}
         for number in sorted(set(files) & problems_of(options.problems)):
@@ -287,15 +288,20 @@ def main():
     ) as pool:
         running = {pool.submit(outcome, *problem, options): problem[1] for problem in missing}
         for done in concurrent.futures.as_completed(running):
-            if isinstance(done.result(), str):
-                print(running[done], "FAILED:", done.result(), flush=True)
+            failure = done.exception()  # its process is gone
+            result = done.result() if failure is None else str(failure)
+            if isinstance(result, str):
+                failed += 1
+                print(running[done], "FAILED:", result, flush=True)
             else:
-                results.append(done.result())
-                tell(results[-1])
+                results.append(result)
+                tell(result)
     print(f"{len(results)} problems: {sum(r['imports'] for r in results)} import, "
           f"{sum('agrees' in r for r in results)} were run, "
           f"{sum(r.get('agrees', False) for r in results)} agree, "
           f"{sum(r.get('noise', False) for r in results)} differ where PyTorch's own f32 answer is noise")
+    if failed:
+        sys.exit(f"{failed} failed; they are tried again the next time")
 
 
 if __name__ == "__main__":

@@ -87,11 +87,11 @@ std::string Contraction::describe() const {
                      m_size, n_size, k_size);
 }
 
-Result<Contraction> analyse(const Goal& goal) {
-  if (goal.nests.size() != 1) return refused("contract: more than one nest");
+namespace {
+
+/// `given`: what of the nest's guard keeps loads inside their buffers.
+Result<Contraction> analyse(const Goal& goal, std::shared_ptr<const nest::Nest> shared, Ref given) {
   Nodes& nodes = *goal.nodes;
-  const auto phased = nest::by_phases(nodes, goal.nests[0]);
-  const auto shared = std::make_shared<const nest::Nest>(phased ? phased->nest : goal.nests[0]);
   const nest::Nest& nest = *shared;
   if (nest.combine) return refused("contract: the nest combines with what is there");
 
@@ -107,7 +107,7 @@ Result<Contraction> analyse(const Goal& goal) {
 
   Contraction c;
   c.nodes = &nodes;
-  c.nest = shared;
+  c.nest = std::move(shared);
   c.total_type = compute_type(reduction->type);
   const nest::Nodes::Opened sum = nodes.open(reduction);
 
@@ -241,9 +241,9 @@ Result<Contraction> analyse(const Goal& goal) {
     }
   }
   // Tiles load for what the output's guard leaves out, too.
-  const Ref written = nest.guard == nullptr ? nodes.boolean(true) : flat(nest.guard);
+  const Ref written = flat(nest.guard);
   if (!all_in_range(goal, c.a.value) || !all_in_range(goal, c.b.value)) {
-    for (const Ref part : nest::conjuncts(phased ? flat(phased->given) : written)) {
+    for (const Ref part : nest::conjuncts(flat(given))) {
       if (part->is_constant() && part->constant != 0) continue;
       if (part->uses(c.m) && part->uses(c.n))
         return refused("contract: a guard about rows and columns keeps loads inside their buffers");
@@ -296,6 +296,20 @@ Result<Contraction> analyse(const Goal& goal) {
   }
   c.bulk = bulk_ways_of(c);
   return c;
+}
+
+}  // namespace
+
+Result<Contraction> analyse(const Goal& goal) {
+  if (goal.nests.size() != 1) return refused("contract: more than one nest");
+  if (const auto phased = nest::by_phases(*goal.nodes, goal.nests[0])) {
+    auto found = analyse(goal, std::make_shared<const nest::Nest>(phased->nest), phased->given);
+    if (found) return found;
+  }
+  auto own = std::make_shared<nest::Nest>(goal.nests[0]);
+  if (own->guard == nullptr) own->guard = goal.nodes->boolean(true);
+  const Ref given = own->guard;
+  return analyse(goal, std::move(own), given);
 }
 
 }  // namespace hone::schedules::contract

@@ -8,16 +8,25 @@ namespace hone::schedules {
 namespace {
 
 Window strided(std::int64_t step, std::int64_t pad = 1) {
-  return {.images = 2, .channels = 4, .height = 5, .width = 6, .outputs = 8, .pad = pad, .step = step, .turned = true};
+  return {.images = 2,
+          .channels = 4,
+          .height = 5,
+          .width = 6,
+          .outputs = 8,
+          .pad = pad,
+          .step = step,
+          .turned = true};
 }
 
-std::vector<std::int64_t> extents_of(const nest::Nodes& nodes, const std::vector<nest::SymbolId>& symbols) {
+std::vector<std::int64_t> extents_of(const nest::Nodes& nodes,
+                                     const std::vector<nest::SymbolId>& symbols) {
   std::vector<std::int64_t> all;
   for (const nest::SymbolId symbol : symbols) all.push_back(nodes.extent(symbol));
   return all;
 }
 
-/// Terms of each sum of the nest as it is and by its phases; the same where it has none. Both give the same.
+/// Terms of each sum of the nest as it is and by its phases; the same where it has none. Both give
+/// the same.
 std::pair<std::int64_t, std::int64_t> terms_of(const Window& window) {
   Convolution convolution(window);
   const auto terms = [&] {
@@ -25,7 +34,8 @@ std::pair<std::int64_t, std::int64_t> terms_of(const Window& window) {
     nest::for_each(convolution.nest.value, [&](Ref node) {
       if (node->kind != nest::Node::Kind::kReduce) return;
       count = 1;
-      for (const std::int64_t extent : extents_of(convolution.nodes, node->symbols)) count *= extent;
+      for (const std::int64_t extent : extents_of(convolution.nodes, node->symbols))
+        count *= extent;
     });
     return count;
   };
@@ -80,24 +90,84 @@ TEST(ContractPhases, OfRoundsThatRise) {
   one.buffer("A", ScalarType::kF32, 12, Role::kIn);
   one.buffer("B", ScalarType::kF32, 5, Role::kIn);
   one.buffer("C", ScalarType::kF32, 11, Role::kOut);
-  const Ref place = nodes.add(nodes.index(o), nodes.add(nodes.scale(nodes.index(k), 3), nodes.integer(-4)));
+  const Ref place =
+      nodes.add(nodes.index(o), nodes.add(nodes.scale(nodes.index(k), 3), nodes.integer(-4)));
   const Ref step = nodes.integer(4);
-  const Ref met = nodes.both(nodes.is_zero(nodes.remainder(place, step)), nodes.non_negative(place));
-  const Ref term = nodes.op(Op::kMul, ScalarType::kF32,
-                            {nodes.load("A", ScalarType::kF32, nodes.divide(nodes.add(place, nodes.integer(8)), step)),
-                             nodes.load("B", ScalarType::kF32, nodes.index(k))});
+  const Ref met =
+      nodes.both(nodes.is_zero(nodes.remainder(place, step)), nodes.non_negative(place));
+  const Ref term = nodes.op(
+      Op::kMul, ScalarType::kF32,
+      {nodes.load("A", ScalarType::kF32, nodes.divide(nodes.add(place, nodes.integer(8)), step)),
+       nodes.load("B", ScalarType::kF32, nodes.index(k))});
   one.nest.buffer = "C";
   one.nest.type = ScalarType::kF32;
   one.nest.dims = {o};
   one.nest.element = nodes.index(o);
   one.nest.guard = nodes.boolean(true);
-  one.nest.value = nodes.reduce(Op::kAdd, {k}, nodes.select(met, term, nodes.number(0, ScalarType::kF32)));
+  one.nest.value =
+      nodes.reduce(Op::kAdd, {k}, nodes.select(met, term, nodes.number(0, ScalarType::kF32)));
   const std::vector<double> expected = one.evaluate_all();
   const auto phased = nest::by_phases(nodes, one.nest);
   ASSERT_TRUE(phased);
   EXPECT_EQ(extents_of(nodes, phased->nest.dims), (std::vector<std::int64_t>{3, 4}));
   one.nest = phased->nest;
   EXPECT_EQ(one.evaluate_all(), expected);
+}
+
+/// Weights that are another for each output: behind the last one there are none to load.
+TEST(ContractPhases, WhatDependsOnTheOutputOtherwiseNeedsWholeBlocks) {
+  for (const std::int64_t outputs : {5, 6}) {
+    NestCase one;
+    nest::Nodes& nodes = one.nodes;
+    const SymbolId o = nodes.new_symbol("o", outputs), k = nodes.new_symbol("k", 4);
+    const Ref place = nodes.subtract(nodes.index(o), nodes.index(k)), two = nodes.integer(2);
+    one.buffer("A", ScalarType::kF32, 3, Role::kIn);
+    one.buffer("B", ScalarType::kF32, 4 * outputs, Role::kIn);
+    one.buffer("C", ScalarType::kF32, outputs, Role::kOut);
+    const Ref met =
+        nodes.both(nodes.is_zero(nodes.remainder(place, two)), nodes.non_negative(place));
+    const Ref weight = nodes.add(nodes.scale(nodes.index(k), outputs), nodes.index(o));
+    const Ref term = nodes.op(Op::kMul, ScalarType::kF32,
+                              {nodes.load("A", ScalarType::kF32, nodes.divide(place, two)),
+                               nodes.load("B", ScalarType::kF32, weight)});
+    one.nest.buffer = "C";
+    one.nest.type = ScalarType::kF32;
+    one.nest.dims = {o};
+    one.nest.element = nodes.index(o);
+    one.nest.guard = nodes.boolean(true);
+    one.nest.value =
+        nodes.reduce(Op::kAdd, {k}, nodes.select(met, term, nodes.number(0, ScalarType::kF32)));
+    EXPECT_EQ(nest::by_phases(nodes, one.nest).has_value(), outputs % 2 == 0);
+  }
+}
+
+/// Of three channels and windows that are as wide as the stride each phase has three terms.
+TEST(ContractPhases, WithTooFewTermsAreMultipliedAsTheyAre) {
+  const Window window = {.channels = 3,
+                         .height = 4,
+                         .width = 5,
+                         .outputs = 8,
+                         .rows = 2,
+                         .columns = 2,
+                         .step = 2,
+                         .turned = true};
+  EXPECT_EQ(terms_of(window).second, 3);
+  Convolution convolution(window, MathLevel::kReassociate);
+  convolution.check(*kContract, {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"}}, 1e-5);
+}
+
+TEST(ContractPhases, OfDilatedWindowsAndMoreOutputsAreMultiplied) {
+  Window window = strided(3);
+  window.rows = 4;
+  window.columns = 5;
+  window.dilation = 2;
+  window.more = 2;
+  const auto [before, after] = terms_of(window);
+  EXPECT_LT(after, before);
+  Convolution exact(window, MathLevel::kReassociate);
+  exact.check(*kContract, {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"}}, 1e-5);
+  Convolution bulk(window);
+  bulk.check(*kContract, {{"pipe", "wgmma-bulk-tf32"}, {"bm", "64"}, {"bn", "64"}}, 2e-3);
 }
 
 /// Kernels of each kind, all edges and phases without a whole block among them.
@@ -122,8 +192,9 @@ TEST(ContractPhases, AreReadInPatches) {
   window.height = 12;
   window.width = 32;
   Convolution convolution(window);
-  const Generated generated =
-      convolution.check(*kContract, {{"pipe", "wgmma-bulk-tf32"}, {"bm", "128"}, {"bn", "64"}, {"stages", "3"}}, 2e-3);
+  const Generated generated = convolution.check(
+      *kContract, {{"pipe", "wgmma-bulk-tf32"}, {"bm", "128"}, {"bn", "64"}, {"stages", "3"}},
+      2e-3);
   EXPECT_NE(generated.source.find("full_patches"), std::string::npos);
 }
 
