@@ -179,7 +179,10 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
       "sandbox = excluded.sandbox, "
       "verdict = excluded.verdict, speedup = excluded.speedup, time_us = excluded.time_us, "
       "evaluation = excluded.evaluation, held_level = excluded.held_level, "
-      "steps = excluded.steps, registers = excluded.registers, code = excluded.code");
+      "steps = excluded.steps, registers = excluded.registers, code = excluded.code "
+      // It says neither that a program is right nor that it is wrong.
+      "WHERE excluded.verdict <> 'slower' "
+      "OR verdict NOT IN ('ok', 'fault', 'race', 'wrong_result', 'tampering')");
   insert.bind(":candidate", id);
   if (run > 0) {
     insert.bind(":run", run);

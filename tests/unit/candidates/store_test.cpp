@@ -324,6 +324,26 @@ TEST_F(StoreTest, AProgramShownToBeWrongLeavesTheBoard) {
   EXPECT_EQ(store_->boards({})->size(), 1u);
 }
 
+TEST_F(StoreTest, OneThatIsEndedAsSlowerReplacesNothingThatIsKnown) {
+  Evaluation right = timed(2);
+  right.final_stage = false;
+  const auto found = [&] { return (*store_->find(hash_of('a'), task_.hash(), gpu()))->verdict; };
+  for (const Evaluation& known : {right, failed(Verdict::kFault), failed(Verdict::kRace),
+                                  failed(Verdict::kWrongResult), failed(Verdict::kTampering)}) {
+    put(begin(gpu()), hash_of('a'), known);
+    const std::int64_t later = *store_->begin_run(task_.hash(), gpu(), 1, "evolve", "job");
+    put(later, hash_of('a'), failed(Verdict::kSlower));
+    EXPECT_EQ(found(), known.verdict);
+    // In that run it was.
+    EXPECT_EQ(store_->run_results(later)->at(hash_of('a')).verdict, Verdict::kSlower);
+  }
+  put(begin(gpu()), hash_of('a'), failed(Verdict::kTimeout));
+  put(begin(gpu()), hash_of('a'), failed(Verdict::kSlower));
+  EXPECT_EQ(found(), Verdict::kSlower);
+  put(begin(gpu()), hash_of('a'), right);
+  EXPECT_EQ(found(), Verdict::kOk);
+}
+
 TEST_F(StoreTest, FindIsPerTaskDeviceAndToolchain) {
   put(begin(gpu()), hash_of('a'), failed(Verdict::kRace));
   const auto found = store_->find(hash_of('a'), task_.hash(), gpu());
