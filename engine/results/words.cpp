@@ -24,8 +24,7 @@ std::string_view in_words(Verdict verdict) {
   switch (verdict) {
     case Verdict::kOk:
       return "It compiled, passed the checks of its stage and was timed. One that is much slower "
-             "than "
-             "the best is checked at the timed size alone.";
+             "than the best is checked at the timed size alone.";
     case Verdict::kRefused:
       return "A step could not be made again, or the source holds what is not accepted.";
     case Verdict::kCompileError:
