@@ -86,8 +86,9 @@ class BenchCase {
   /// Refills inout, poisons out and scratch, sets the guards.
   [[nodiscard]] Step<void> prepare(Side& side, std::uint8_t poison);
   /// Launches and waits at most `limit_s`. How long it took, with whatever was in the caches [us].
-  /// With `slower` the launches are queued in a few parts, each once the one before it has ended;
-  /// kSlower where the program is (of a kernel that runs: context lost).
+  /// With `slower` the launches are queued in a few parts, each once the one before it has ended,
+  /// and the time is what the GPU spent on them; kSlower where the program is (of a kernel that
+  /// runs: context lost).
   Step<double> run(Side& side, double limit_s,
                    const std::optional<SlowerThan>& slower = std::nullopt);
   enum class Cache {
@@ -144,6 +145,8 @@ class BenchCase {
   Side& rounded() { return rounded_; }
 
  private:
+  /// run() with `slower`.
+  [[nodiscard]] Step<double> run_in_parts(Side& side, double limit_s, const SlowerThan& slower);
   /// As compare(), by the tolerance alone.
   [[nodiscard]] Step<double> compare_by_tolerance(const Tolerance& tolerance,
                                                   const std::optional<protocol::Runnable>& precise,

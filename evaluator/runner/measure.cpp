@@ -30,6 +30,8 @@ constexpr int kQuickSamples = 20;
 /// A candidate may take so many times the best known time, and so long in any case. Whoever takes
 /// more cannot win, and every further second of it is one that others do not get.
 constexpr double kFarSlower = 10, kSlowerFloor_s = 0.5;
+/// Many short launches are to end between two of them.
+constexpr double kWithinFactor = 1.25;
 /// A kernel that runs ends with its process alone. The next one opens the GPU again and runs the
 /// reference so often (recheck) before it takes a candidate.
 constexpr double kRunsAnew = 2;
@@ -302,8 +304,12 @@ std::optional<SlowerThan> Measure::slower_than(const MeasureRequest& request,
                                                double expected_s) const {
   if (request.best_time_us <= 0) return std::nullopt;
   SlowerThan slower{.best_us = request.best_time_us};
-  slower.between_s = std::max(kSlowerFloor_s, kFarSlower * 1e-6 * request.best_time_us);
-  slower.within_s = std::max(slower.between_s, opened_s_ + kRunsAnew * expected_s);
+  // The best was measured when the reference took so long; in this process it may take another
+  // time.
+  const double reference_us = timing::median(request.reference_samples_us);
+  if (reference_us > 0) slower.best_us *= 1e6 * expected_s / reference_us;
+  slower.between_s = std::max(kSlowerFloor_s, kFarSlower * 1e-6 * slower.best_us);
+  slower.within_s = std::max(kWithinFactor * slower.between_s, opened_s_ + kRunsAnew * expected_s);
   return slower;
 }
 
@@ -338,7 +344,9 @@ Step<FinalTimes> Measure::time_quick(const MeasureRequest& request, double expec
   timed.reference_us = reference_us;
   // A run that takes so long is as good a sample as any, and others are worth more than its second.
   const bool long_enough = checked->candidate_us > kVerySlow_us;
-  if (long_enough || cannot_win(checked->candidate_us, request.best_time_us)) {
+  // Of several launches the GPU idled before each part: too much of a short run.
+  const bool in_one_part = bench.second().code->launches() == 1;
+  if (long_enough || (in_one_part && cannot_win(checked->candidate_us, request.best_time_us))) {
     timed.candidate_us = {checked->candidate_us};
     same_bits_ = same_bits_ && bench.same_answers();
     return timed;

@@ -210,6 +210,9 @@ TEST_F(OnAFakeGpu, AKernelThatIsFarSlowerThanTheBestIsEndedAsSlower) {
     EXPECT_TRUE(e.detail.contains(" times the best known time of 0.1 ms: still running after"))
         << e.detail;
     EXPECT_EQ(e.measurement.time_us, 0);
+    // Between two launches it would have ended after 0.5 s, and its process would have gone on.
+    const std::string before = "still running after ";
+    EXPECT_GE(std::stod(e.detail.substr(e.detail.find(before) + before.size())), 0.62) << e.detail;
     const auto next = evaluate(request("scale"));
     EXPECT_EQ(next.verdict, Verdict::kOk) << "the runner was not replaced: " << next.detail;
   }
@@ -220,6 +223,17 @@ EvaluationRequest thrice(EvaluationRequest r) {
   for (ConcreteProgram* one : {&r.checks[0].candidate, &r.timed.candidate})
     one->launches.resize(3, one->launches.front());
   return r;
+}
+
+// While the next part of several launches is queued, the GPU idles: a sample is of one part.
+TEST_F(OnAFakeGpu, ARunInSeveralPartsIsNoSample) {
+  auto r = request("scale_slow");
+  r.best_time_us = 90;
+  EXPECT_EQ(evaluate(r).measurement.samples_us.size(), 1U);
+  const auto e = evaluate(thrice(r));
+  EXPECT_EQ(e.verdict, Verdict::kOk) << e.detail;
+  EXPECT_EQ(e.measurement.samples_us.size(), 2U);
+  EXPECT_NEAR(e.measurement.time_us, 1200, 0.01);
 }
 
 // The reference would fault in a process that replaced the one that admitted it.

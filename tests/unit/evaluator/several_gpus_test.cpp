@@ -271,6 +271,42 @@ TEST_F(SeveralGpus, ATimeToBeatIsTheSlowerOnesOwn) {
   for (const GpuUse& use : evaluator_->gpus()) EXPECT_GT(use.measured, 0);
 }
 
+/// Three launches of it, one after another.
+EvaluationRequest three_launches(const std::string& candidate) {
+  EvaluationRequest r = doubling_request(candidate);
+  for (ConcreteProgram* one : {&r.checks[0].candidate, &r.timed.candidate})
+    one->launches.resize(3, one->launches.front());
+  return r;
+}
+
+// By the host's clock a launch takes 0.3 s, by the GPU's 0.4 ms.
+TEST_F(SeveralGpus, AHostThatIsHeldUpMakesNoProgramSlow) {
+  describe("gpus 1\n");
+  open();
+  describe("gpus 1\nrun_ms 300\n");
+  auto request = three_launches("scale_slow");
+  request.best_time_us = 1e3;
+  const auto evaluation = evaluator_->evaluate(request);
+  ASSERT_TRUE(evaluation) << evaluation.error().message;
+  EXPECT_EQ(evaluation->verdict, Verdict::kOk) << evaluation->detail;
+  EXPECT_NEAR(evaluation->measurement.time_us, 1200, 0.1);
+}
+
+// The new process finds the reference at half its pace: ten times 50 ms are a second there.
+TEST_F(SeveralGpus, ASlowerGpuGivesProgramsMoreTimeToBeFarSlower) {
+  describe("gpus 1\n");
+  open();
+  const auto faulted = evaluator_->evaluate(doubling_request("scale_fault"));
+  ASSERT_TRUE(faulted) << faulted.error().message;
+  EXPECT_EQ(faulted->verdict, Verdict::kFault) << faulted->detail;
+  describe("gpus 1\nspeed 0 2\n");
+  auto request = three_launches("naive_takes300");  // 0.35 s each, by its clock
+  request.best_time_us = 50e3;
+  const auto evaluation = evaluator_->evaluate(request);
+  ASSERT_TRUE(evaluation) << evaluation.error().message;
+  EXPECT_EQ(evaluation->verdict, Verdict::kOk) << evaluation->detail;
+}
+
 // Two in a row that fail, and a GPU is asked for the whole admission again: these would not pass
 // it.
 TEST_F(SeveralGpus, WhatIsEndedAsSlowerIsNoFailureOfItsGpu) {
