@@ -45,7 +45,10 @@ constexpr Formula kFormulas[] = {
     {"aten.sigmoid.default", "1.0f / (1.0f + expf(-$self))"},
     {"aten.silu.default", "$self / (1.0f + expf(-$self))"},
     {"aten.log_sigmoid.default", "fminf($self, 0.0f) - log1pf(expf(-fabsf($self)))"},
-    {"aten.mish.default", "$self * tanhf($self > 20.0f ? $self : log1pf(expf($self)))"},
+    // tanh(log1p(e)) is e (e + 2) / (e (e + 2) + 2): of three functions one is left.
+    {"aten.mish.default",
+     "$self * (expf(fminf($self, 20.0f)) * (expf(fminf($self, 20.0f)) + 2.0f) / "
+     "(expf(fminf($self, 20.0f)) * (expf(fminf($self, 20.0f)) + 2.0f) + 2.0f))"},
     {"aten.softplus.default",
      "$self * $beta=1 > $threshold=20 ? $self : log1pf(expf($self * $beta=1)) / $beta=1"},
     {"aten.hardtanh.default",

@@ -69,9 +69,9 @@ TEST_F(Conditions, HoldWhereTheyAreSaidTo) {
     }
     for (std::int64_t point = 0; point < 216; ++point) {
       const std::vector<std::int64_t> at = {point / 36, point / 6 % 6, point % 6};
-      const Ref there = nodes.substitute(next.condition, {{i, nodes.integer(at[0])},
-                                                          {j, nodes.integer(at[1])},
-                                                          {k, nodes.integer(at[2])}});
+      const Ref there = nodes.substitute(
+          next.condition,
+          {{i, nodes.integer(at[0])}, {j, nodes.integer(at[1])}, {k, nodes.integer(at[2])}});
       ASSERT_TRUE(there->is_constant()) << to_string(nodes, next.condition);
       ASSERT_EQ(there->constant != 0, next.holds(at)) << to_string(nodes, next.condition);
     }
