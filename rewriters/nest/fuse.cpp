@@ -28,12 +28,18 @@ class Fuser {
     depth_ = depth;
     taken_ = {target};
     std::vector<Nest> nests = versioned(target);
-    for (Nest& nest : nests) {
-      dims_ = {nest.dims.begin(), nest.dims.end()};
-      nest.value = renumbered(nodes_, filled(nest.value));
-      nest.element = filled(nest.element);
-      nest.guard = filled(nest.guard);
+    // What is put in may have been all that kept another launch where it is: loads of that are then
+    // left from the round before.
+    for (std::size_t taken = 0; taken != taken_.size();) {
+      taken = taken_.size();
+      for (Nest& nest : nests) {
+        dims_ = {nest.dims.begin(), nest.dims.end()};
+        nest.value = filled(nest.value);
+        nest.element = filled(nest.element);
+        nest.guard = filled(nest.guard);
+      }
     }
+    for (Nest& nest : nests) nest.value = renumbered(nodes_, nest.value);
     // What was put in and is read elsewhere, too, is computed for them as well.
     for (const std::size_t launch : std::set(taken_)) {
       if (launch == target) continue;

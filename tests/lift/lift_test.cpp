@@ -149,6 +149,17 @@ TEST(Lift, WhatIsPutInTakesAFlatIndexApart) {
   EXPECT_TRUE(nest.covers);
 }
 
+/// A copy that stands between the product and what reads both goes along; then so does the product.
+TEST(Lift, WhatIsKeptBackByALaunchThatIsPutInIsPutIn) {
+  const Task task = task_of("product_beside_its_copy");
+  const auto lifted = nest::lift(task.reference, task.sizes);
+  ASSERT_TRUE(lifted) << lifted.error().message;
+  const auto sites = nest::sites(*lifted);
+  ASSERT_FALSE(sites.empty());
+  EXPECT_EQ(sites[0].name, "y");
+  EXPECT_EQ(sites[0].launches.size(), 4U);
+}
+
 /// What is loaded only where a condition holds is found by that: parts of a joined tensor.
 TEST(Lift, PartsOfAJoinedTensorArePutIn) {
   for (const auto& [name, launches] : {std::pair{"cumsum_shifted_by_joining", 3U},
