@@ -141,15 +141,27 @@ class BoardProperties : public test::StoreTest, public testing::WithParamInterfa
     CandidateRecord record = test::candidate(tasks_[t], one.program);
     record.origin = one.origin;
     ASSERT_TRUE(store_->put(run, record, one.evaluation, device));
-    const Verdict v = one.evaluation.verdict;
-    const bool disproved = v == Verdict::kFault || v == Verdict::kRace ||
-                           v == Verdict::kWrongResult || v == Verdict::kTampering;
+    const auto disproves = [](const Put& put) {
+      const Verdict v = put.evaluation.verdict;
+      return v == Verdict::kFault || v == Verdict::kRace || v == Verdict::kWrongResult ||
+             v == Verdict::kTampering;
+    };
+    const auto is_same = [&](const Put& other) {
+      return other.task == t && other.program == one.program &&
+             other.provenance.device_name == device.device_name &&
+             other.provenance.toolchain == device.toolchain;
+    };
+    // Of one that was ended as too slow nothing is known: it replaces nothing that is.
+    const bool replaces_nothing = std::ranges::any_of(puts_, [&](const Put& other) {
+      return one.evaluation.verdict == Verdict::kSlower && is_same(other) &&
+             other.evaluation.final_stage == one.evaluation.final_stage &&
+             (other.evaluation.verdict == Verdict::kOk || disproves(other));
+    });
+    if (replaces_nothing) return;
     std::erase_if(puts_, [&](const Put& other) {
-      const bool same = other.task == t && other.program == one.program &&
-                        other.provenance.device_name == device.device_name &&
-                        other.provenance.toolchain == device.toolchain;
       const bool final_stage = other.evaluation.final_stage;
-      return same && (final_stage == one.evaluation.final_stage || (final_stage && disproved));
+      return is_same(other) &&
+             (final_stage == one.evaluation.final_stage || (final_stage && disproves(one)));
     });
     puts_.push_back(one);
   }
