@@ -119,7 +119,8 @@ struct BulkCopy {
 };
 /// Consumer of `ring` and producer of `to_ring`, all threads of a role. wgmma reads the upper 19
 /// bits of a tile's f32, as tf32; this writes each element less those bits to a tile of the other
-/// ring. The sum of both is the element, to 2^-22 of it.
+/// ring. The sum of both is the element, to 2^-22 of it; three products of such parts are off by
+/// 2^-20 of each term at most.
 struct SplitTile {
   int ring = 0, tile = 0;
   int to_ring = 1, rest = 0;

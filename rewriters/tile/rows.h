@@ -76,10 +76,13 @@ struct ReadFragments {
   bool rounded = false;     ///< copies have rounded the tile: nothing is left
 };
 
-/// The same of a patch: a tile of (row, k) whose rows are the input of windows. Rows of the outputs
-/// are `width` side by side; neighbours are so many elements apart, and from the end of such a line
-/// to the next line. The fragments' columns from `first` on become the k of the tile, zeros where
-/// `there`, a condition, does not hold; other columns stay.
+/// The same of a patch: the box of a convolution's input that all windows of a tile of outputs
+/// reach, of which this reads one place of the windows. Output r has, in column `first` + k,
+///
+///   from + r / width * down + r % width * across + k * (elements of the tile from k to k + 1)
+///
+/// or 0 where `there`, a condition, does not hold; other columns stay. From place to place the box
+/// stays, only `from` moves.
 struct ReadPatch {
   int fragments = 0;
   int rest = -1;  ///< -1: is not needed; then copies have rounded the tile

@@ -82,30 +82,45 @@ TEST(ContractPhases, ConvolutionsWithoutAStrideStayAsTheyAre) {
   EXPECT_EQ(terms_of(window), (std::pair<std::int64_t, std::int64_t>{36, 36}));
 }
 
+/// C[o] = sum over k, where place % stride == 0 and place >= 0, of A[(place + more) / stride] *
+/// B[weight].
+struct StridedSum : NestCase {
+  SymbolId o, k;
+  Ref place = nullptr, weight = nullptr;  ///< to be set before make()
+
+  StridedSum(std::int64_t outputs, std::int64_t rounds, std::int64_t inputs, std::int64_t weights)
+      : o(nodes.new_symbol("o", outputs)), k(nodes.new_symbol("k", rounds)) {
+    buffer("A", ScalarType::kF32, inputs, Role::kIn);
+    buffer("B", ScalarType::kF32, weights, Role::kIn);
+    buffer("C", ScalarType::kF32, outputs, Role::kOut);
+  }
+
+  void make(std::int64_t stride, std::int64_t more) {
+    const Ref step = nodes.integer(stride);
+    const Ref met =
+        nodes.both(nodes.is_zero(nodes.remainder(place, step)), nodes.non_negative(place));
+    const Ref from = nodes.divide(nodes.add(place, nodes.integer(more)), step);
+    const Ref term = nodes.op(
+        Op::kMul, ScalarType::kF32,
+        {nodes.load("A", ScalarType::kF32, from), nodes.load("B", ScalarType::kF32, weight)});
+    nest.buffer = "C";
+    nest.type = ScalarType::kF32;
+    nest.dims = {o};
+    nest.element = nodes.index(o);
+    nest.guard = nodes.boolean(true);
+    nest.value =
+        nodes.reduce(Op::kAdd, {k}, nodes.select(met, term, nodes.number(0, ScalarType::kF32)));
+  }
+};
+
 /// What reads only where a sum is divisible reads as far from its place before and after it.
 TEST(ContractPhases, OfRoundsThatRise) {
-  NestCase one;
+  StridedSum one(11, 5, 12, 5);
   nest::Nodes& nodes = one.nodes;
-  const SymbolId o = nodes.new_symbol("o", 11), k = nodes.new_symbol("k", 5);
-  one.buffer("A", ScalarType::kF32, 12, Role::kIn);
-  one.buffer("B", ScalarType::kF32, 5, Role::kIn);
-  one.buffer("C", ScalarType::kF32, 11, Role::kOut);
-  const Ref place =
-      nodes.add(nodes.index(o), nodes.add(nodes.scale(nodes.index(k), 3), nodes.integer(-4)));
-  const Ref step = nodes.integer(4);
-  const Ref met =
-      nodes.both(nodes.is_zero(nodes.remainder(place, step)), nodes.non_negative(place));
-  const Ref term = nodes.op(
-      Op::kMul, ScalarType::kF32,
-      {nodes.load("A", ScalarType::kF32, nodes.divide(nodes.add(place, nodes.integer(8)), step)),
-       nodes.load("B", ScalarType::kF32, nodes.index(k))});
-  one.nest.buffer = "C";
-  one.nest.type = ScalarType::kF32;
-  one.nest.dims = {o};
-  one.nest.element = nodes.index(o);
-  one.nest.guard = nodes.boolean(true);
-  one.nest.value =
-      nodes.reduce(Op::kAdd, {k}, nodes.select(met, term, nodes.number(0, ScalarType::kF32)));
+  one.place = nodes.add(nodes.index(one.o),
+                        nodes.add(nodes.scale(nodes.index(one.k), 3), nodes.integer(-4)));
+  one.weight = nodes.index(one.k);
+  one.make(4, 8);
   const std::vector<double> expected = one.evaluate_all();
   const auto phased = nest::by_phases(nodes, one.nest);
   ASSERT_TRUE(phased);
@@ -117,26 +132,11 @@ TEST(ContractPhases, OfRoundsThatRise) {
 /// Weights that are another for each output: behind the last one there are none to load.
 TEST(ContractPhases, WhatDependsOnTheOutputOtherwiseNeedsWholeBlocks) {
   for (const std::int64_t outputs : {5, 6}) {
-    NestCase one;
+    StridedSum one(outputs, 4, 3, 4 * outputs);
     nest::Nodes& nodes = one.nodes;
-    const SymbolId o = nodes.new_symbol("o", outputs), k = nodes.new_symbol("k", 4);
-    const Ref place = nodes.subtract(nodes.index(o), nodes.index(k)), two = nodes.integer(2);
-    one.buffer("A", ScalarType::kF32, 3, Role::kIn);
-    one.buffer("B", ScalarType::kF32, 4 * outputs, Role::kIn);
-    one.buffer("C", ScalarType::kF32, outputs, Role::kOut);
-    const Ref met =
-        nodes.both(nodes.is_zero(nodes.remainder(place, two)), nodes.non_negative(place));
-    const Ref weight = nodes.add(nodes.scale(nodes.index(k), outputs), nodes.index(o));
-    const Ref term = nodes.op(Op::kMul, ScalarType::kF32,
-                              {nodes.load("A", ScalarType::kF32, nodes.divide(place, two)),
-                               nodes.load("B", ScalarType::kF32, weight)});
-    one.nest.buffer = "C";
-    one.nest.type = ScalarType::kF32;
-    one.nest.dims = {o};
-    one.nest.element = nodes.index(o);
-    one.nest.guard = nodes.boolean(true);
-    one.nest.value =
-        nodes.reduce(Op::kAdd, {k}, nodes.select(met, term, nodes.number(0, ScalarType::kF32)));
+    one.place = nodes.subtract(nodes.index(one.o), nodes.index(one.k));
+    one.weight = nodes.add(nodes.scale(nodes.index(one.k), outputs), nodes.index(one.o));
+    one.make(2, 0);
     EXPECT_EQ(nest::by_phases(nodes, one.nest).has_value(), outputs % 2 == 0);
   }
 }
