@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <future>
+#include <map>
 #include <utility>
 
 #include "evaluator/further_checks.h"
@@ -120,7 +121,11 @@ Result<EmulateReply> EvaluatorImpl::DividedAdmission::run_sizes() {
     return replies[i];
   }
   EmulateReply all{.verdict = Verdict::kOk};
-  if (const auto fake = fakes.survivor(); !fake.empty()) {
+  std::map<std::string, double> elements;
+  for (std::size_t i = 0; i < own_; ++i)
+    for (const auto& buffer : request_.checks[i].reference.program.buffers)
+      if (is_output(buffer.role)) elements[buffer.name] += static_cast<double>(buffer.elements());
+  if (const auto fake = fakes.survivor(elements); !fake.empty()) {
     if (auto orders = first_failure(begin_orders()); !is_ok(orders)) return orders;
     all.verdict = Verdict::kWrongResult;
     all.reference_failed = true;

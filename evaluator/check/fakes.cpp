@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "evaluator/check/compare.h"
@@ -109,12 +110,18 @@ void Fakes::see(
   }
 }
 
-std::string Fakes::survivor() const {
+std::string Fakes::survivor(const std::map<std::string, double>& elements) const {
+  double whole = 0, flat = 0;
+  for (const auto& [buffer, count] : elements) whole += count;
+  const TriedFake* first = nullptr;
+  std::set<std::string> counted;
   for (const TriedFake& one : tried_) {
     if (!one.passed || (one.exact && one.fake.starts_with("a copy"))) continue;
-    return would_pass(one.buffer, one.fake);
+    if (first == nullptr) first = &one;
+    if (counted.insert(one.buffer).second) flat += elements.at(one.buffer);
   }
-  return "";
+  return first == nullptr || flat <= kMostFlat * whole ? ""
+                                                       : would_pass(first->buffer, first->fake);
 }
 
 }  // namespace hone::check

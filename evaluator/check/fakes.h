@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,6 +26,10 @@ inline constexpr std::size_t kFewestForStatistics = 8;
 /// "instead of 'out', zeros would pass: ..."
 [[nodiscard]] std::string would_pass(const std::string& buffer, const std::string& fake);
 
+/// An output beside others may be flat where it has at most so much of all their elements, such as
+/// the running variance of a batch norm beside the normed values themselves.
+inline constexpr double kMostFlat = 0.01;
+
 /// One that was tried in an output's place.
 struct TriedFake {
   std::string buffer, fake;
@@ -46,8 +51,9 @@ class Fakes {
   [[nodiscard]] const std::vector<TriedFake>& tried() const { return tried_; }
 
   /// What is wrong with the task: a fake that was right wherever it was tried; empty: none. A copy
-  /// of an input that is the very answer at every size is no fake.
-  [[nodiscard]] std::string survivor() const;
+  /// of an input that is the very answer at every size is no fake. `elements` of each output, over
+  /// all sizes: what is at most kMostFlat of them together does not count.
+  [[nodiscard]] std::string survivor(const std::map<std::string, double>& elements) const;
 
  private:
   void note(TriedFake fake);

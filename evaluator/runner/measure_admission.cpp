@@ -19,8 +19,7 @@ using protocol::MeasureReply;
 using protocol::MeasureRequest;
 
 constexpr int kRecheckSamples = 5;
-constexpr double kDrift = 0.1;      // of the reference's time: beyond it, the old one is given up
-constexpr double kMostFlat = 0.01;  // of the outputs' elements
+constexpr double kDrift = 0.1;  // of the reference's time: beyond it, the old one is given up
 constexpr std::uint64_t kFakeSample = 1 << 20;  // elements from which a mean is taken
 
 }  // namespace
@@ -94,8 +93,7 @@ Step<std::string> Measure::surviving_fake(BenchCase& bench, const MeasureRequest
     flat += fake->empty() ? 0 : elements;
     if (!fake->empty()) survivors.push_back(std::move(*fake));
   }
-  if (flat > kMostFlat * whole) return survivors.front();
-  // Such as the running variance of a batch norm, beside the normed values themselves.
+  if (flat > check::kMostFlat * whole) return survivors.front();
   said.insert(said.end(), survivors.begin(), survivors.end());
   return "";
 }

@@ -53,13 +53,13 @@ class Recorder(torch.fx.Interpreter):
         name = getattr(target, "_schema", None) and target._schema.name.removeprefix("aten::")
         if name and name.rstrip("_").removesuffix("_like") in DRAWS:
             if name == "native_dropout":
-                keep = torch.dropout(torch.ones(args[0].shape), args[1], True)
+                keep = torch.dropout(torch.ones(args[0].shape, device=args[0].device), args[1], True)
                 self.draws.append(keep)
                 return (args[0] * keep).to(args[0].dtype), keep != 0
             if name.startswith("dropout"):
                 if not args[2] or args[1] == 0:
                     return super().call_function(target, args, kwargs)
-                keep = torch.dropout(torch.ones(args[0].shape), args[1], True)
+                keep = torch.dropout(torch.ones(args[0].shape, device=args[0].device), args[1], True)
                 self.draws.append(keep)
                 made = (args[0] * keep).to(args[0].dtype)
                 return args[0].copy_(made) if name.endswith("_") else made

@@ -45,7 +45,7 @@ constexpr double kGrace_s = 3.5, kGracePart = 0.035;
 /// And then, while no finalist has a result, for as long as the first is expected to take; at least
 /// and at most so long. Without a result all was for nothing, and how long the emulator takes for
 /// checks at sizes that nobody has seen is hard to foresee.
-constexpr double kLeastForTheFirst_s = 12, kMostForTheFirst_s = 30;
+constexpr double kLeastForTheFirst_s = 18, kMostForTheFirst_s = 30;
 /// A search gets at least this part of what is left when it begins, whatever is kept back.
 constexpr double kLeastForSearch = 0.3;
 /// To make and evaluate what is known from earlier searches.

@@ -84,20 +84,20 @@ TEST(TimePlan, OnAGpuASearchThatHasFoundNothingGoesOnUntilTheBudgetIsSpent) {
 // Without a result all was for nothing: what takes seconds to compile and check gets them.
 TEST(TimePlan, TheFirstFinalStageHasTheTimeThatItIsExpectedToTake) {
   TimePlan plan({.seconds = 15}, false);
-  EXPECT_EQ(plan.for_the_first_s(), 12);
-  plan.compiled(4);
-  plan.checked(1);
-  EXPECT_NEAR(plan.for_the_first_s(), 14.5, 1e-9);
+  EXPECT_EQ(plan.for_the_first_s(), 18);
+  plan.compiled(5);
+  plan.checked(2);
+  EXPECT_NEAR(plan.for_the_first_s(), 20, 1e-9);
   TimePlan slow({.seconds = 15}, false);
-  slow.compiled(4);
-  slow.checked(1);
+  slow.compiled(5);
+  slow.checked(2);
   slow.admitted(700e3, 3, 5);
-  EXPECT_NEAR(slow.for_the_first_s(), 14.5 + 5 * 0.7, 1e-9) << "and five runs of the reference";
+  EXPECT_NEAR(slow.for_the_first_s(), 20 + 5 * 0.7, 1e-9) << "and five runs of the reference";
   TimePlan cached({.seconds = 15}, false);
   cached.compiled(0.01);
   cached.checked(0.01);
-  cached.admitted(2e6, 3, 5);
-  EXPECT_NEAR(cached.for_the_first_s(), 4.5 + 4 * 2, 1e-9) << "its other sizes are compiled";
+  cached.admitted(4e6, 3, 5);
+  EXPECT_NEAR(cached.for_the_first_s(), 4.5 + 4 * 4, 1e-9) << "its other sizes are compiled";
   plan.checked(40);
   EXPECT_EQ(plan.for_the_first_s(), 30);
 }
