@@ -568,17 +568,19 @@ std::optional<ConcreteProgram> with_coarse_inputs(ConcreteProgram program) {
 }
 
 std::optional<ConcreteProgram> with_tf32_inputs(ConcreteProgram program) {
-  bool any = false;
+  std::vector<ConcreteBuffer*> inputs, arrays;
   for (ConcreteBuffer& buffer : program.buffers) {
     if (buffer.role != Role::kIn && buffer.role != Role::kInOut) continue;
     const bool single =
         buffer.type == ScalarType::kF32 ||
         (buffer.type == ScalarType::kF64 && buffer.fill.through == ScalarType::kF32);
     if (!single || (buffer.fill.through && *buffer.fill.through != ScalarType::kF32)) continue;
-    buffer.fill.tf32 = true;
-    any = true;
+    inputs.push_back(&buffer);
+    if (std::ranges::count_if(buffer.shape, [](auto extent) { return extent > 1; }) > 1)
+      arrays.push_back(&buffer);
   }
-  if (!any) return std::nullopt;
+  if (inputs.empty()) return std::nullopt;
+  for (ConcreteBuffer* buffer : arrays.size() > 1 ? arrays : inputs) buffer->fill.tf32 = true;
   return program;
 }
 

@@ -119,9 +119,9 @@ inline constexpr InputSet kAllInputSets[] = {InputSet::kOwn,
 /// or another floating input or output has fewer bits.
 [[nodiscard]] std::optional<ConcreteProgram> with_coarse_inputs(ConcreteProgram program);
 
-/// The program with its inputs of f32, whatever they are filled with, rounded to TF32: what is left
-/// of them in a product of MathLevel::kTf32. Of a program in double (check::in_double) likewise.
-/// None: it has no such input.
+/// The program with its inputs of f32 rounded to TF32: what is left of them in a product of
+/// MathLevel::kTf32. Not of vectors, such as a bias, beside two inputs of several extents. Of a
+/// program in double (check::in_double) likewise. None: it has no such input.
 [[nodiscard]] std::optional<ConcreteProgram> with_tf32_inputs(ConcreteProgram program);
 
 /// kOwn, then the sets that change a fill of this program with some seed.

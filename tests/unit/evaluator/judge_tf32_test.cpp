@@ -242,5 +242,23 @@ TEST(Tf32, RoundsAllInputsOfF32AndTheirFormsInDouble) {
   EXPECT_EQ(which, (std::vector<bool>{false, false, false, true, true, false, true}));
 }
 
+// A bias is added, and no product rounds it.
+TEST(Tf32, LeavesVectorsBesideTwoOperandsOfSeveralExtents) {
+  const auto rounded = [](const std::vector<std::vector<std::int64_t>>& shapes) {
+    ConcreteProgram program;
+    for (const auto& shape : shapes)
+      program.buffers.push_back(
+          {.name = "b", .type = ScalarType::kF32, .shape = shape, .role = Role::kIn});
+    std::vector<bool> which;
+    for (const ConcreteBuffer& buffer : with_tf32_inputs(program)->buffers)
+      which.push_back(buffer.fill.tf32);
+    return which;
+  };
+  EXPECT_EQ(rounded({{8, 4, 3, 3}, {8}, {8, 1, 1}, {2, 4, 16, 16}}),
+            (std::vector<bool>{true, false, false, true}));
+  EXPECT_EQ(rounded({{8, 4}, {4}}), (std::vector<bool>{true, true})) << "a matrix and a vector";
+  EXPECT_EQ(rounded({{32}, {64}}), (std::vector<bool>{true, true})) << "flat matrices";
+}
+
 }  // namespace
 }  // namespace hone::check
