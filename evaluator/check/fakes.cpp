@@ -118,7 +118,9 @@ std::string Fakes::survivor(const std::map<std::string, double>& elements) const
   for (const TriedFake& one : tried_) {
     if (!one.passed || (one.exact && one.fake.starts_with("a copy"))) continue;
     if (first == nullptr) first = &one;
-    if (counted.insert(one.buffer).second) flat += elements.at(one.buffer);
+    const auto known = elements.find(one.buffer);
+    if (known == elements.end()) return would_pass(one.buffer, one.fake);
+    if (counted.insert(one.buffer).second) flat += known->second;
   }
   return first == nullptr || flat <= kMostFlat * whole ? ""
                                                        : would_pass(first->buffer, first->fake);

@@ -576,8 +576,7 @@ std::optional<ConcreteProgram> with_tf32_inputs(ConcreteProgram program) {
         (buffer.type == ScalarType::kF64 && buffer.fill.through == ScalarType::kF32);
     if (!single || (buffer.fill.through && *buffer.fill.through != ScalarType::kF32)) continue;
     inputs.push_back(&buffer);
-    if (std::ranges::count_if(buffer.shape, [](auto extent) { return extent > 1; }) > 1)
-      arrays.push_back(&buffer);
+    if (buffer.shape.size() > 1) arrays.push_back(&buffer);  // also [1, K]: the same at all sizes
   }
   if (inputs.empty()) return std::nullopt;
   for (ConcreteBuffer* buffer : arrays.size() > 1 ? arrays : inputs) buffer->fill.tf32 = true;

@@ -120,7 +120,7 @@ inline constexpr InputSet kAllInputSets[] = {InputSet::kOwn,
 [[nodiscard]] std::optional<ConcreteProgram> with_coarse_inputs(ConcreteProgram program);
 
 /// The program with its inputs of f32 rounded to TF32: what is left of them in a product of
-/// MathLevel::kTf32. Not of vectors, such as a bias, beside two inputs of several extents. Of a
+/// MathLevel::kTf32. Beside two inputs of several dimensions not those of one, such as a bias. Of a
 /// program in double (check::in_double) likewise. None: it has no such input.
 [[nodiscard]] std::optional<ConcreteProgram> with_tf32_inputs(ConcreteProgram program);
 

@@ -243,7 +243,7 @@ TEST(Tf32, RoundsAllInputsOfF32AndTheirFormsInDouble) {
 }
 
 // A bias is added, and no product rounds it.
-TEST(Tf32, LeavesVectorsBesideTwoOperandsOfSeveralExtents) {
+TEST(Tf32, LeavesABiasBesideTwoOperandsOfSeveralDimensions) {
   const auto rounded = [](const std::vector<std::vector<std::int64_t>>& shapes) {
     ConcreteProgram program;
     for (const auto& shape : shapes)
@@ -254,8 +254,8 @@ TEST(Tf32, LeavesVectorsBesideTwoOperandsOfSeveralExtents) {
       which.push_back(buffer.fill.tf32);
     return which;
   };
-  EXPECT_EQ(rounded({{8, 4, 3, 3}, {8}, {8, 1, 1}, {2, 4, 16, 16}}),
-            (std::vector<bool>{true, false, false, true}));
+  EXPECT_EQ(rounded({{8, 4, 3, 3}, {8}, {2, 4, 16, 16}}), (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(rounded({{1, 4}, {8, 4}, {8}}), (std::vector<bool>{true, true, false})) << "of one row";
   EXPECT_EQ(rounded({{8, 4}, {4}}), (std::vector<bool>{true, true})) << "a matrix and a vector";
   EXPECT_EQ(rounded({{32}, {64}}), (std::vector<bool>{true, true})) << "flat matrices";
 }
