@@ -19,6 +19,9 @@ inline constexpr double kLastBits = 0x1p-22, kOffByChance = 1e-6;  // relative
 /// at each place, of the element or of what those are on average that are not zero. Sixteen bits
 /// are off by ten times as much.
 inline constexpr double kOtherFormula = 0x1p-20, kOtherFormulaMost = 0x1p-17;
+/// A candidate may be off from the answer on rounded inputs by half of what that is off from the
+/// true one at its worst element: by kTimesItsError of it, over this.
+inline constexpr double kOfTf32Cost = 8;
 inline constexpr double kMostFilled = 8;  ///< that average, over the one of all elements
 inline constexpr std::int64_t kManyElements = 256,
                               kOneOfRounded = 16;  // that errors are spread over
@@ -103,6 +106,10 @@ auto judge_made_up(const Tolerance& tolerance, InputSet inputs, bool exact, Comp
           compare(*known ? Answer::kTruth : Answer::kReference, Answer::kRounded, tolerance);
       if (!off) return off;
       cost = off->max_finite_error;
+      // Sums in f32 are off as well: where a function bends sharply, by more than the tolerance.
+      near = compare(Answer::kRounded, Answer::kCandidate, loosened(tolerance, cost / kOfTf32Cost));
+      if (near && near->ok()) near->max_rel_error = plain->max_rel_error;
+      if (!near || near->ok()) return near;
     }
   }
   if (!*known) {

@@ -2,6 +2,7 @@
 import copy
 import json
 import os
+import re
 import tempfile
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -99,15 +100,25 @@ def _compiled(
             report.why_eager = known.refused
             return None
         tasks = known.tasks or []
+        refused: Dict[str, str] = {}  # tasks that failed their checks, and why
         if may_search and not all(task in best for task in tasks):
             imported = known.imported or known.learn(graph, examples, folder)
             missing = {p.task_hash: p.task for p in imported.parts if p.task_hash not in best}
             evenly = shares(str(budget), [1.0] * len(missing))
             for (task_hash, task), share in zip(missing.items(), evenly):
-                document = search(task, share, device, db, progress=False)
+                try:
+                    document = search(task, share, device, db, progress=False)
+                except HoneError as error_:
+                    if error_.status != 1:  # 1: this task failed its checks
+                        raise
+                    refused[task_hash] = str(error_)
+                    continue
                 best[task_hash] = (document["best"], document["reference"]["time_us"])
         if not any(task in best for task in tasks):
-            report.why_eager = "the database has nothing for this graph; hone searches with a budget"
+            report.why_eager = next(
+                iter(refused.values()),
+                "the database has nothing for this graph; hone searches with a budget",
+            )
             return None
         imported = known.imported or known.learn(graph, examples, folder)
         report.left_out = imported.left_out
@@ -115,7 +126,7 @@ def _compiled(
             if part.task_hash in best:
                 found = part_report(len(part.nodes), part.task_hash, *best[part.task_hash])
             else:
-                why = "the database has nothing for this part"
+                why = refused.get(part.task_hash, "the database has nothing for this part")
                 found = PartReport(len(part.nodes), part.task_hash, why_eager=why)
             report.parts.append(found)
         if not report.candidates:
@@ -180,6 +191,7 @@ class _Known:
         )
         self._path = os.path.join(cache_folder("graphs"), f"{key}.json")
         self._levels = levels
+        self._inputs = inputs
         self.imported: Optional[Imported] = None
         self.tasks: Optional[List[str]] = None
         self.refused: Optional[str] = None
@@ -197,7 +209,13 @@ class _Known:
         try:
             with torch._guards.tracing(None):
                 program = export(graph, inputs, {})
-            self.imported = import_program(program, folder, "graph", self._levels)
+            arguments = [node for node in graph.graph.nodes if node.op == "placeholder"]
+            weights = {
+                place: (_weight_name(node.name), value)
+                for place, (node, value) in enumerate(zip(arguments, self._inputs))
+                if _is_weight(value)
+            }
+            self.imported = import_program(program, folder, "graph", self._levels, weights)
             if self.imported.whole.draws if self.imported.whole else draws(program):
                 raise ImportRefused(DRAWS)
             self.tasks = sorted({part.task_hash for part in self.imported.parts})
@@ -210,6 +228,17 @@ class _Known:
 
     def _write(self) -> None:
         write_whole(self._path, json.dumps({"tasks": self.tasks, "refused": self.refused}))
+
+
+def _is_weight(value: Any) -> bool:
+    """Is this argument of a graph a module's parameter or buffer? TorchDynamo passes them like other arguments."""
+    return isinstance(value, torch.nn.Parameter) or hasattr(value, "_dynamo_static_input_type")
+
+
+def _weight_name(argument: str) -> str:
+    """l_self_modules_bn_buffers_running_var_ -> l_self_modules_bn.running_var: the last word tells what it is."""
+    found = re.fullmatch(r"(.+)_(?:parameters|buffers)_(.+?)_*", argument)
+    return f"{found[1]}.{found[2]}" if found else argument
 
 
 def _state(graph: torch.fx.GraphModule) -> List[Tuple[str, torch.Tensor]]:

@@ -1,6 +1,7 @@
 """From a module to a task: torch.export, `hone import`, and which value of the graph is which buffer
 of the task."""
 import contextlib
+import copy
 import gc
 import io
 import os
@@ -11,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 import torch
 from torch._export.serde import serialize
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, OutputKind
+from torch.export.graph_signature import ExportGraphSignature, InputKind, InputSpec, OutputKind
 
 from hone._binary import run
 from hone._errors import HoneError, ImportRefused
@@ -130,16 +131,24 @@ def export(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Dict[str, Any
 
 
 def import_program(
-    program: ExportedProgram, folder: str, name: str, levels: Levels = Levels()
+    program: ExportedProgram,
+    folder: str,
+    name: str,
+    levels: Levels = Levels(),
+    weights: Optional[Dict[int, Tuple[str, torch.Tensor]]] = None,
 ) -> Imported:
     """Writes NAME.pt2 and its tasks into a folder: one task for the whole graph, if hone takes all of
     it and would not cut it; else a task for each part, and the other nodes are PyTorch's.
 
+    weights: of the graph's arguments, by their places, those that are a module's parameters and buffers,
+    and what they are called. Their numbers are not written; tasks have such as these usually have.
+
     ImportRefused: there is nothing in the graph that hone takes; names the first node. HoneError: the
     options are wrong, or the program cannot work."""
     file = os.path.join(folder, f"{name}.pt2")
+    written = _with_weights(program, weights) if weights else program
     try:
-        _save(program, file)
+        _save(written, file)
     except Exception as error:  # whatever PyTorch's writer does not know, a named tuple say
         line = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ImportRefused(f"torch.export.save does not save {name}: {line}") from error
@@ -155,7 +164,7 @@ def import_program(
         try:
             whole = run("import", file, "-o", task, "--force", *options)
             names = Whole(whole["arguments"], whole["results"], whole["draws"])
-            return Imported(program, file, [_whole_graph(program, whole, task)], [0], [], [], names)
+            return Imported(program, file, [_whole_graph(written, whole, task)], [0], [], [], names)
         except HoneError as error:
             refused = _about(file, error)
     if refused is not None and not cut["parts"]:
@@ -196,6 +205,26 @@ def _save(program: ExportedProgram, file: Union[str, io.BytesIO]) -> None:
         program._example_inputs = examples
         if tried is not None:
             setattr(serialize, "canonicalize", tried)
+
+
+def _with_weights(
+    program: ExportedProgram, weights: Dict[int, Tuple[str, torch.Tensor]]
+) -> ExportedProgram:
+    """The program with these arguments as parameters and buffers, on the meta device."""
+    specs = list(program.graph_signature.input_specs)
+    state = dict(program.state_dict)
+    for place, (name, tensor) in weights.items():
+        parameter = isinstance(tensor, torch.nn.Parameter)
+        if parameter:
+            specs[place] = InputSpec(InputKind.PARAMETER, specs[place].arg, name)
+        else:
+            specs[place] = InputSpec(InputKind.BUFFER, specs[place].arg, name, persistent=True)
+        bare = tensor.detach().to("meta")
+        state[name] = torch.nn.Parameter(bare, requires_grad=False) if parameter else bare
+    made = copy.copy(program)
+    made._graph_signature = ExportGraphSignature(specs, program.graph_signature.output_specs)
+    made._state_dict = state
+    return made
 
 
 def _without_weights(program: ExportedProgram) -> bytes:

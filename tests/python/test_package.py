@@ -615,6 +615,43 @@ class Compile(unittest.TestCase):
             self.assertEqual(self.run_once(module, x, db=db, budget="6").candidates, searched.candidates)
             search.assert_not_called()
 
+    def test_weights_have_numbers_like_weights(self):
+        # TorchDynamo passes them as arguments; a variance that is drawn like one of those is negative.
+        module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval()
+        report = self.run_once(module, torch.randn(2, 3, 8, 8), budget="3")
+        self.assertIsNotNone(report.parts[0].speedup)
+        self.assertNotIn("finite", str(report.why_eager))
+        names = {
+            "l_self_modules_0_modules_bn1_buffers_running_var_": "l_self_modules_0_modules_bn1.running_var",
+            "l_self_parameters_weight_": "l_self.weight",
+            "l_x_": "l_x_",
+        }
+        self.assertEqual({name: _backend._weight_name(name) for name in names}, names)
+
+    def test_a_part_that_is_refused_leaves_the_others(self):
+        class Two(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = nn.Linear(8, 6), nn.Linear(5, 4)
+
+            def forward(self, x):
+                x = torch.linalg.qr(torch.relu(self.first(x))).Q
+                return torch.tanh(self.second(x.T))
+
+        tasks = []
+
+        def search(task, *rest, **options):
+            tasks.append(task)
+            if len(tasks) == 1:
+                raise hone.HoneError("the reference is not usable", 1)
+            return _optimize.search(task, *rest, **options)
+
+        with mock.patch.object(_backend, "search", search):
+            report = self.run_once(Two(), torch.randn(5, 8), budget="6")
+        self.assertEqual(len(tasks), 2)
+        self.assertEqual([part.why_eager for part in report.parts][:1], ["the reference is not usable"])
+        self.assertIsNotNone(report.parts[1].speedup)
+
     def test_what_hone_does_not_have_runs_eagerly(self):
         class Svd(nn.Module):
             def forward(self, x):

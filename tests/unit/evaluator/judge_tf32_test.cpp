@@ -192,6 +192,38 @@ TEST(Tf32, MayRoundWhatIsComputedOfInputsThatLoseNothing) {
   EXPECT_FALSE(right(2.3e-3));
 }
 
+// A function that saturates: of sums of hundreds few lie where it bends, and there both the
+// rounding of operands and that of sums in f32 leave no digit.
+TEST(Tf32, SumsMayRoundWhereAFunctionOfThemBends) {
+  const auto right = [](double rounding, double summing) {
+    std::vector<double> truth, rounded;
+    std::vector<float> want, got;
+    for (std::size_t i = 0; i < 100'000; ++i) {
+      const auto noise = [&](std::uint64_t key) { return hone_normal(hone_key(7, key), i); };
+      const double sum = 500 * noise(5);
+      truth.push_back(std::tanh(sum));
+      want.push_back(static_cast<float>(std::tanh(sum + 1e-4 * noise(6))));
+      rounded.push_back(std::tanh(sum + 0.3 * noise(7)));
+      got.push_back(static_cast<float>(std::tanh(sum + rounding * noise(7) + summing * noise(8))));
+    }
+    const auto result = judge({.want = elements(want),
+                               .got = elements(got),
+                               .width = 1000,
+                               .tolerance = kDefault,
+                               .inputs = InputSet::kFar,
+                               .truth = [&] { return elements(truth); },
+                               .rounded = [&] { return elements(rounded); }},
+                              "C");
+    EXPECT_TRUE(result) << result.error().message;
+    return result->ok();
+  };
+  EXPECT_TRUE(right(0.3, 0));
+  EXPECT_TRUE(right(0.3, 2e-2));
+  EXPECT_FALSE(right(0.3, 0.5)) << "sums of f16";
+  EXPECT_FALSE(right(2.4, 0)) << "operands of bf16";
+  EXPECT_FALSE(right(-0.3, 0)) << "rounded otherwise";
+}
+
 TEST(Tf32, IsNotAskedWhereFewElementsLeaveItToChance) {
   const std::vector<double> truth = {1, 2, 3};
   const std::vector<float> want = {1, 2, 3}, got = {1.002F, 2.001F, 3.003F};
