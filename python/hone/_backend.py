@@ -19,7 +19,7 @@ from hone._math import Levels, exact_f32, levels_of
 from hone._optimize import DRAWS, operator_runner, part_report, search, tolerance_of
 from hone._report import PartReport, Report
 from hone._runtime import OPERATOR, GraphRunner, tensor_facts
-from hone._timing import choose_parts, shares
+from hone._timing import WORTH_IT, choose_parts, medians_ms, shares
 from hone._verify import error, levels_as_run, tensors_of
 from hone._watch import _hone_gradient, _hone_mode
 
@@ -298,7 +298,7 @@ class _Checked:
         if self._state and self._device.type == "cuda":
             parts = self._report.parts
             choose_parts(self._runner, self._graph, mine, self._device, parts, inductor=False)
-            if not any(p.runs == OPERATOR for p in parts):
+            if not any(p.runs == OPERATOR for p in parts) or not self._is_faster(mine):
                 self._report.why_eager = "PyTorch's own kernels are as fast"
                 return
         self._report.replaced = self._state
@@ -308,3 +308,15 @@ class _Checked:
                 f"tolerance {allowed:.1e}"
             )
             warnings.warn(f"hone: {self._report.module}: {self._report.why_eager}", stacklevel=2)
+
+    def _is_faster(self, inputs: Sequence[Any]) -> bool:
+        """As a whole, with what it costs to begin each part. May write into the inputs."""
+        with torch.no_grad():
+            eager, mine = medians_ms(
+                [
+                    lambda: self._graph.forward(*inputs),
+                    lambda: self._runner(self._graph, inputs, self._device),
+                ]
+            )
+        self._report.before_ms, self._report.after_ms = eager, mine
+        return mine <= WORTH_IT * eager

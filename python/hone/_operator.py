@@ -1,13 +1,16 @@
 """A candidate as an operator of PyTorch: its plan (machine code and launches, `candidates/launch/README.md`), put
 into the current stream by one call of `libhone_launch.so`."""
+import concurrent.futures
 import ctypes
+import json
+import os
 import threading
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 
-from hone._binary import launch_library, run
-from hone._cache import digest
+from hone._binary import binary, launch_library, run
+from hone._cache import cache_folder, digest, write_whole
 from hone._errors import HoneError
 from hone._graph import DTYPES, Buffer
 
@@ -236,6 +239,22 @@ def plan_of(candidate: str, arch: Optional[str], db: Sequence[str]) -> Plan:
     return Plan(run("export", candidate, "--format", "plan", *options, *db))
 
 
+def kept_plan_of(candidate: str, arch: str, db: Sequence[str]) -> Plan:
+    """The same, and a file that keeps it for other processes. For candidates that the database has
+    just named: nobody asks it again whether they are for use."""
+    program = os.stat(binary())
+    key = digest(candidate, arch, f"{program.st_size} {program.st_mtime_ns}")
+    path = os.path.join(cache_folder("plans"), f"{key}.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return Plan(json.load(file))
+    except (OSError, ValueError, KeyError):
+        pass
+    document = run("export", candidate, "--format", "plan", "--arch", arch, *db)
+    write_whole(path, json.dumps(document))
+    return Plan(document)
+
+
 _operators: Dict[str, Operator] = {}
 
 
@@ -243,6 +262,16 @@ def operator_of(candidate: str, db: Sequence[str]) -> Operator:
     """A candidate's operator; the same one for the same candidate and machine code."""
     arch = arch_of(torch.device("cuda", torch.cuda.current_device())) if torch.cuda.is_available() else None
     return _kept((plan_of(candidate, arch, db),), db)
+
+
+def kept_operators_of(candidates: Sequence[str], db: Sequence[str]) -> List[Operator]:
+    """Operators of candidates that the database has just named, compiled side by side."""
+    if not torch.cuda.is_available():
+        return [operator_of(candidate, db) for candidate in candidates]
+    arch = arch_of(torch.device("cuda", torch.cuda.current_device()))
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        plans = list(pool.map(lambda candidate: kept_plan_of(candidate, arch, db), candidates))
+    return [_kept((plan,), db) for plan in plans]
 
 
 def _kept(plans: Sequence[Plan], db: Sequence[str]) -> Operator:

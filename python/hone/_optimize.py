@@ -11,10 +11,10 @@ from torch.utils import _pytree as pytree
 
 from hone._binary import run
 from hone._errors import HoneError
-from hone._graph import DTYPES, Imported, draws, export, import_program, task_buffers
-from hone._load import database_options, load
+from hone._graph import DTYPES, Imported, draws, export, import_program
+from hone._load import database_options
 from hone._math import TOLERANCES, levels_of
-from hone._operator import Operator
+from hone._operator import kept_operators_of
 from hone._report import PartReport, Report
 from hone._replaced import Call, returned
 from hone._runtime import EAGER, GraphRunner, Guard, Kernel, flatten_call, has_hooks
@@ -268,16 +268,15 @@ def _why_eager(report: Report, where: torch.device) -> Optional[str]:
 
 
 def operator_runner(imported: Imported, parts: Sequence[PartReport], db: Optional[str]) -> GraphRunner:
+    candidates = sorted({found.candidate for found in parts if found.candidate is not None})
+    operators = dict(zip(candidates, kept_operators_of(candidates, database_options(db))))
     kernels: List[Optional[Kernel]] = []
-    operators: Dict[str, Operator] = {}
     for part, found in zip(imported.parts, parts):
         if found.candidate is None:
             kernels.append(None)
             continue
-        if found.candidate not in operators:
-            operators[found.candidate] = load(found.candidate, db=db)
-        launch, buffers = operators[found.candidate].launch, task_buffers(part.task)
-        kernels.append(Kernel(launch, buffers, part, imported.program, found.candidate))
+        operator = operators[found.candidate]
+        kernels.append(Kernel(operator.launch, operator.buffers, part, imported.program, found.candidate))
     return GraphRunner(imported, kernels)
 
 

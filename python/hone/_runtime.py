@@ -153,6 +153,9 @@ class GraphRunner:
         self._constants: Dict[Tuple[str, torch.device], torch.Tensor] = {}
         #: Of values that PyTorch's nodes read: how they lie in memory.
         self.strides: Dict[str, Tuple[int, ...]] = {}
+        #: All steps as one function of the graph's inputs: to look each value up costs more than PyTorch
+        #: takes for a small operation. None: not made yet.
+        self._function: Optional[Callable[..., Any]] = None
         self._prepare()
 
     def __reduce__(self) -> Any:
@@ -166,6 +169,7 @@ class GraphRunner:
         for step in self._steps:
             if step.part in parts:
                 step.compiled = self._compiled(step)
+        self._function = None
 
     @staticmethod
     def _with_items(nodes: Sequence[torch.fx.Node]) -> Tuple[torch.fx.Node, ...]:
@@ -186,6 +190,12 @@ class GraphRunner:
         if step.kernel is not None:
             return {entry[0] for entry in step.kernel.outputs} - self._placeholders
         return {node.name for node in step.nodes}
+
+    def _seen_outside(self, step: _Step) -> List[str]:
+        """What a step makes and others read, or the graph returns."""
+        others = {name for s in self._steps if s is not step for name in self._reads(s)}
+        others |= {n.name for n in self._output.all_input_nodes}
+        return sorted(self._makes(step) & others)
 
     def _check(self, nodes: Dict[str, torch.fx.Node]) -> None:
         known = set(self._placeholders)
@@ -282,6 +292,11 @@ class GraphRunner:
         make: EAGER, OPERATOR and INDUCTOR, which compiles at its first call; it returns which one is
         to be used from now on. around(part, run): runs each part, and returns what `run` returns."""
         values = self._given(owner, leaves, device)
+        if choose is None and around is None:
+            if self._function is None:
+                self._function = self._as_function()
+            results = self._function(*values.values())
+            return results[0] if self._one_result else pytree.tree_unflatten(list(results), self._out_spec)
         for step in self._steps:
             if step.kernel is not None and choose is not None and step.part is not None:
                 self._choose(step, values, choose)
@@ -295,6 +310,30 @@ class GraphRunner:
             return values[self._one_result]
         results = torch.fx.node.map_arg(self._output.args[0], lambda n: values[n.name])
         return pytree.tree_unflatten(list(results), self._out_spec)
+
+    def _as_function(self) -> Callable[..., Any]:
+        """All steps, of the graph's inputs in their order."""
+        graph = torch.fx.Graph()
+        made = {spec.arg.name: graph.placeholder(spec.arg.name) for spec in self._specs}
+        for step in self._steps:
+            if step.kernel is None and step.compiled is None:
+                for node in step.nodes:
+                    made[node.name] = graph.node_copy(node, lambda n: made[n.name])
+                continue
+            reads, makes = sorted(self._reads(step)), self._seen_outside(step)
+            results = graph.call_function(self._step_function(step, reads, makes), tuple(made[n] for n in reads))
+            for i, name in enumerate(makes):
+                made[name] = graph.call_function(operator.getitem, (results, i))
+        graph.output(torch.fx.node.map_arg(self._output.args[0], lambda n: made[n.name]))
+        function: Callable[..., Any] = torch.fx.GraphModule(self._module, graph).forward
+        return function
+
+    def _step_function(self, step: _Step, reads: Sequence[str], makes: Sequence[str]) -> Callable[..., Any]:
+        def run(*tensors: torch.Tensor) -> Tuple[torch.Tensor, ...]:
+            found = self._run_step(step, dict(zip(reads, tensors)))
+            return tuple(found[name] for name in makes)
+
+        return run
 
     def _run_step(self, step: _Step, values: Dict[str, Any]) -> Dict[str, Any]:
         if step.kernel is not None:
@@ -319,10 +358,7 @@ class GraphRunner:
         copies = {name: graph.placeholder(name) for name in reads}
         for node in step.nodes:
             copies[node.name] = graph.node_copy(node, lambda n: copies[n.name])
-        own = {node.name for node in step.nodes}
-        others = {name for s in self._steps if s is not step for name in self._reads(s)}
-        others |= {n.name for n in self._output.all_input_nodes}
-        made = sorted(own & others)
+        made = self._seen_outside(step)
         graph.output(tuple(copies[name] for name in made))
         module = torch.fx.GraphModule(self._module, graph)
         function = torch.compile(module, dynamic=False, fullgraph=True)
@@ -367,6 +403,7 @@ class GraphRunner:
         beginning."""
         self._check({n.name: n for n in self._program.graph.nodes})
         self._prepare()
+        self._function = None
 
     def _run_node(self, node: torch.fx.Node, values: Dict[str, Any]) -> Any:
         if node.op == "get_attr":
