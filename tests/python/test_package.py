@@ -507,6 +507,7 @@ class Fresh(unittest.TestCase):
             def forward(self, x, y):
                 return x.add_(1).sum() + y.sum()
 
+        torch.manual_seed(1)  # sums that cancel have a larger error
         example = ((torch.randn(9), torch.randn(9)), {})
 
         def verify(call):
