@@ -125,7 +125,10 @@ Result<EmulateReply> EvaluatorImpl::DividedAdmission::run_sizes() {
   for (std::size_t i = 0; i < own_; ++i)
     for (const auto& buffer : request_.checks[i].reference.program.buffers)
       if (is_output(buffer.role)) elements[buffer.name] += static_cast<double>(buffer.elements());
-  if (const auto fake = fakes.survivor(elements); !fake.empty()) {
+  const check::Survivors survivors = fakes.survivors(elements);
+  for (const std::string& line : survivors.let_pass())
+    said_.push_back(line + " (at the check sizes)");
+  if (const auto fake = survivors.refusal(); !fake.empty()) {
     if (auto orders = first_failure(begin_orders()); !is_ok(orders)) return orders;
     all.verdict = Verdict::kWrongResult;
     all.reference_failed = true;
@@ -169,7 +172,7 @@ Result<EmulateReply> EvaluatorImpl::DividedAdmission::run_rest() {
   if (!is_ok(decided)) return decided;
   const auto cancelled = std::ranges::find_if_not(replies, is_ok);
   if (cancelled != replies.end()) return std::move(*cancelled);
-  EmulateReply all{.verdict = Verdict::kOk};
+  EmulateReply all{.verdict = Verdict::kOk, .said = said_};
   for (const EmulateReply& size : sizes_) {
     all.said.insert(all.said.end(), size.said.begin(), size.said.end());
     all.reference_error = std::max(all.reference_error, size.reference_error);

@@ -58,6 +58,7 @@ class EvaluatorImpl::DividedAdmission {
   std::size_t own_ = 0;                        ///< checks on the task's own inputs
   std::size_t reordered_ = 0;                  ///< the check that is run in other orders
   std::vector<protocol::EmulateReply> sizes_;  ///< of run_sizes(), by check
+  std::vector<std::string> said_;              ///< of all sizes together
   double in_order_s_ = 0;                      ///< see in_order()
 
   std::mutex mutex_;                     ///< of what follows

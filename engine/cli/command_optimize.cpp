@@ -11,6 +11,7 @@
 #include "engine/cli/llm_options.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
+#include "engine/results/ends.h"
 #include "engine/results/json.h"
 #include "engine/search/ranking/tree_model.h"
 #include "engine/search/search.h"
@@ -53,14 +54,10 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
   const double reference_us =
       m.reference_time_us > 0 ? m.reference_time_us : outcome.reference_time_us;
   fmt::print(out, "{}: reference {}{}\n", task.name, format_time(reference_us), word);
-  if (best.candidate.recipe.empty() && outcome.seemed_faster > 0) {
-    fmt::print(
-        out,
-        "nothing faster than the reference passed its final check in time; of {} programs that "
-        "seemed faster the best seemed {:.2f}x\n",
-        outcome.seemed_faster, outcome.seemed_speedup);
-  } else if (best.candidate.recipe.empty()) {
-    fmt::print(out, "nothing faster than the reference was found\n");
+  if (best.candidate.recipe.empty()) {
+    const std::string why = results::ends_text(outcome);
+    fmt::print(out, "nothing faster than the reference was found{}{}\n", why.empty() ? "" : "; ",
+               why);
   } else {
     fmt::print(out,
                "best {}: {}{}, {:.2f}x [{:.2f}, {:.2f}], {:.1f} % of the roof, max error {:.1e}, "
@@ -176,8 +173,7 @@ int run(const Options& options) {
         {"flops", outcome->roof.flops}}},
       {"best", results::finalist_json(outcome->ranked.front())},
       {"finalists", ranked},
-      {"seemed_faster",
-       {{"programs", outcome->seemed_faster}, {"speedup", outcome->seemed_speedup}}},
+      {"seemed_faster", results::seemed_faster_json(*outcome)},
       {"speedup_against", results::against_json(baselines, best_time_us)},
       {"counts", results::counts_json(outcome->counts)},
       {"pace", results::pace_json(outcome->pace)},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/results/ends.h"
 #include "rewriters/llm/client/endpoint.h"
 
 namespace hone::results {
@@ -313,6 +314,23 @@ nlohmann::json workers_json(const queue::Registered& there) {
                     {"devices", devices}});
   }
   return rows;
+}
+
+nlohmann::json seemed_faster_json(const SearchOutcome& outcome) {
+  const FinalEnds& ends = outcome.ends;
+  const auto or_null = [](const std::string& text) {
+    return text.empty() ? nlohmann::json() : nlohmann::json(text);
+  };
+  return {{"programs", outcome.seemed_faster},
+          {"speedup", outcome.seemed_speedup},
+          {"faster", ends.faster},
+          {"no_faster", ends.no_faster},
+          {"failed", ends.failed},
+          {"why_failed", or_null(ends.why_failed)},
+          {"unchecked", ends.unchecked},
+          {"why_unchecked", or_null(ends.why_unchecked)},
+          {"late", ends.late},
+          {"said", or_null(ends_text(outcome))}};
 }
 
 nlohmann::json finalist_json(const Finalist& finalist) {

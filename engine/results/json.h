@@ -40,6 +40,8 @@ namespace hone::results {
 [[nodiscard]] nlohmann::json job_json(const JobView& job);
 /// The workers that are there; those of other versions are not "usable".
 [[nodiscard]] nlohmann::json workers_json(const queue::Registered& there);
+/// What seemed faster than the reference, and how that ended; "said": ends_text(), or null.
+[[nodiscard]] nlohmann::json seemed_faster_json(const SearchOutcome& outcome);
 /// The "best" object of the machine form.
 [[nodiscard]] nlohmann::json finalist_json(const Finalist& finalist);
 

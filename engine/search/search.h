@@ -94,7 +94,8 @@ struct SearchOutcome {
   std::vector<Finalist>
       ranked;             ///< verified, fastest first; the reference itself is always among them
   int seemed_faster = 0;  ///< programs that the search thought faster than the reference, ...
-  double seemed_speedup = 0;    ///< ... and the best of them
+  double seemed_speedup = 0;    ///< ... the best of them, ...
+  FinalEnds ends;               ///< ... and how they ended
   std::set<std::string> timed;  ///< hashes of all that went through the final stage
   results::ModelUse llm;
   double elapsed_s = 0;

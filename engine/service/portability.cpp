@@ -97,7 +97,7 @@ class Visit {
     std::vector<std::string> warnings;
     stage.warn = [&](const std::string& warning) { warnings.push_back("portability: " + warning); };
     const auto count = static_cast<int>(trial_.candidates.size());
-    const auto passed = time_finalists(stage, trial_.candidates, std::nullopt, count);
+    const auto passed = time_finalists(stage, trial_.candidates, std::nullopt, count).ranked;
     if (ending_) return;
     log_finals(context_.log, warnings, job_.id, trial_.pool_id);
     if (!why_given_up_.empty()) return log(LogLevel::kWarning, "elsewhere_given_up", why_given_up_);

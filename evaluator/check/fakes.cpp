@@ -66,6 +66,19 @@ std::string would_pass(const std::string& buffer, const std::string& fake) {
       buffer, fake);
 }
 
+void Survivors::add(double elements, std::string fake) {
+  whole_ += elements;
+  if (fake.empty()) return;
+  flat_ += elements;
+  fakes_.push_back(std::move(fake));
+}
+
+std::string Survivors::refusal() const { return flat_ > kMostFlat * whole_ ? fakes_.front() : ""; }
+
+std::vector<std::string> Survivors::let_pass() const {
+  return refusal().empty() ? fakes_ : std::vector<std::string>();
+}
+
 void Fakes::note(TriedFake fake) {
   const auto known = std::ranges::find_if(tried_, [&](const TriedFake& one) {
     return one.buffer == fake.buffer && one.fake == fake.fake;
@@ -110,20 +123,23 @@ void Fakes::see(
   }
 }
 
-std::string Fakes::survivor(const std::map<std::string, double>& elements) const {
-  double whole = 0, flat = 0;
-  for (const auto& [buffer, count] : elements) whole += count;
-  const TriedFake* first = nullptr;
+Survivors Fakes::survivors(const std::map<std::string, double>& elements) const {
+  Survivors survivors;
   std::set<std::string> counted;
   for (const TriedFake& one : tried_) {
     if (!one.passed || (one.exact && one.fake.starts_with("a copy"))) continue;
-    if (first == nullptr) first = &one;
     const auto known = elements.find(one.buffer);
-    if (known == elements.end()) return would_pass(one.buffer, one.fake);
-    if (counted.insert(one.buffer).second) flat += known->second;
+    if (known == elements.end()) {  // of no output: nothing says how small it is
+      Survivors unknown;
+      unknown.add(1, would_pass(one.buffer, one.fake));
+      return unknown;
+    }
+    if (counted.insert(one.buffer).second)
+      survivors.add(known->second, would_pass(one.buffer, one.fake));
   }
-  return first == nullptr || flat <= kMostFlat * whole ? ""
-                                                       : would_pass(first->buffer, first->fake);
+  for (const auto& [buffer, count] : elements)
+    if (!counted.contains(buffer)) survivors.add(count, "");
+  return survivors;
 }
 
 }  // namespace hone::check

@@ -30,6 +30,21 @@ inline constexpr std::size_t kFewestForStatistics = 8;
 /// the running variance of a batch norm beside the normed values themselves.
 inline constexpr double kMostFlat = 0.01;
 
+/// Which outputs of a reference a fake could stand for, and whether the task is refused for it.
+class Survivors {
+ public:
+  /// An output of so many elements. `fake`: would_pass() of it; empty: none would.
+  void add(double elements, std::string fake);
+  /// The first one, where they have more than kMostFlat of all elements; else empty.
+  [[nodiscard]] std::string refusal() const;
+  /// What nobody is refused for, line by line.
+  [[nodiscard]] std::vector<std::string> let_pass() const;
+
+ private:
+  double flat_ = 0, whole_ = 0;  // elements
+  std::vector<std::string> fakes_;
+};
+
 /// One that was tried in an output's place.
 struct TriedFake {
   std::string buffer, fake;
@@ -50,10 +65,9 @@ class Fakes {
   /// In the order of trying.
   [[nodiscard]] const std::vector<TriedFake>& tried() const { return tried_; }
 
-  /// What is wrong with the task: a fake that was right wherever it was tried; empty: none. A copy
-  /// of an input that is the very answer at every size is no fake. `elements` of each output, over
-  /// all sizes: what is at most kMostFlat of them together does not count.
-  [[nodiscard]] std::string survivor(const std::map<std::string, double>& elements) const;
+  /// Of each output the first fake that was right wherever it was tried. A copy of an input that is
+  /// the very answer at every size is no fake. `elements` of each output, over all sizes.
+  [[nodiscard]] Survivors survivors(const std::map<std::string, double>& elements) const;
 
  private:
   void note(TriedFake fake);

@@ -50,8 +50,8 @@ class Measure {
   Step<void> check_other_inputs(const protocol::MeasureRequest& request, InputSet set,
                                 double limit_s);
   /// What is wrong with the task at the timed size, "" for nothing: a fake (see check::Fakes) would
-  /// pass in the place of an output. Where such outputs have a hundredth of all elements or less,
-  /// that is `said`: at the check sizes, where inputs are made up, they are held to the reference.
+  /// pass in the place of an output. Where such outputs are few enough (check::Survivors), that is
+  /// `said`: at the check sizes, where inputs are made up, they are held to the reference.
   Step<std::string> surviving_fake(BenchCase& bench, const protocol::MeasureRequest& request,
                                    std::vector<std::string>& said);
   /// The first that would pass for output `i` of the reference's buffers; "": none.

@@ -81,21 +81,16 @@ Step<std::vector<double>> Measure::run_twice(const Case& one, const MeasureReque
 
 Step<std::string> Measure::surviving_fake(BenchCase& bench, const MeasureRequest& request,
                                           std::vector<std::string>& said) {
-  std::vector<std::string> survivors;
-  double flat = 0, whole = 0;  // elements
+  check::Survivors survivors;
   const auto& buffers = bench.reference().runnable->program.buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].role != Role::kOut && buffers[i].role != Role::kInOut) continue;
     auto fake = fake_of_output(bench, request, i);
     if (!fake) return fake;
-    const auto elements = static_cast<double>(buffers[i].elements());
-    whole += elements;
-    flat += fake->empty() ? 0 : elements;
-    if (!fake->empty()) survivors.push_back(std::move(*fake));
+    survivors.add(static_cast<double>(buffers[i].elements()), std::move(*fake));
   }
-  if (flat > check::kMostFlat * whole) return survivors.front();
-  said.insert(said.end(), survivors.begin(), survivors.end());
-  return "";
+  for (std::string& line : survivors.let_pass()) said.push_back(std::move(line));
+  return survivors.refusal();
 }
 
 Step<std::string> Measure::fake_of_output(BenchCase& bench, const MeasureRequest& request,

@@ -16,7 +16,7 @@ from hone._errors import HoneError, ImportRefused
 from hone._graph import Imported, draws, export, import_program
 from hone._load import database_options
 from hone._math import Levels, exact_f32, levels_of
-from hone._optimize import DRAWS, operator_runner, part_report, search, tolerance_of
+from hone._optimize import DRAWS, nothing_faster, operator_runner, part_report, search, tolerance_of
 from hone._report import PartReport, Report
 from hone._runtime import OPERATOR, GraphRunner, tensor_facts
 from hone._timing import WORTH_IT, choose_parts, medians_ms, shares
@@ -101,6 +101,7 @@ def _compiled(
             return None
         tasks = known.tasks or []
         refused: Dict[str, str] = {}  # tasks that failed their checks, and why
+        ended: Dict[str, Optional[str]] = {}
         if may_search and not all(task in best for task in tasks):
             imported = known.imported or known.learn(graph, examples, folder)
             missing = {p.task_hash: p.task for p in imported.parts if p.task_hash not in best}
@@ -114,6 +115,7 @@ def _compiled(
                     refused[task_hash] = str(error_)
                     continue
                 best[task_hash] = (document["best"], document["reference"]["time_us"])
+                ended[task_hash] = document["seemed_faster"]["said"]
         if not any(task in best for task in tasks):
             report.why_eager = next(
                 iter(refused.values()),
@@ -124,13 +126,14 @@ def _compiled(
         report.left_out = imported.left_out
         for part in imported.parts:
             if part.task_hash in best:
-                found = part_report(len(part.nodes), part.task_hash, *best[part.task_hash])
+                told = (*best[part.task_hash], ended.get(part.task_hash))
+                found = part_report(len(part.nodes), part.task_hash, *told)
             else:
                 why = refused.get(part.task_hash, "the database has nothing for this part")
                 found = PartReport(len(part.nodes), part.task_hash, why_eager=why)
             report.parts.append(found)
         if not report.candidates:
-            report.why_eager = "the search found nothing faster"
+            report.why_eager = nothing_faster(report)
         elif report.modelled:
             report.why_eager = f"{device} is an emulated device: it has no operators to call"
         elif where.type != "cuda":

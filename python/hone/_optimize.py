@@ -217,17 +217,21 @@ def _search_parts(
         found = searched[part.task_hash]
         report.device, report.modelled = found["device"], found["modelled"]
         reference_us = found["reference"]["time_us"]
-        said = part_report(nodes, part.task_hash, found["best"], reference_us)
-        seemed = found["seemed_faster"]
-        if said.candidate is None and seemed["programs"] > 0:
-            said.why_eager = _too_late(seemed["programs"], seemed["speedup"])
-        report.parts.append(said)
+        ended = found["seemed_faster"]["said"]
+        report.parts.append(part_report(nodes, part.task_hash, found["best"], reference_us, ended))
     if refusal is not None and not searched:
         raise refusal
 
 
-def part_report(nodes: int, task_hash: str, best: Dict[str, Any], reference_us: float) -> PartReport:
-    """A part whose best candidate is a row of a leaderboard or of a search's document."""
+def part_report(
+    nodes: int,
+    task_hash: str,
+    best: Dict[str, Any],
+    reference_us: float,
+    ended: Optional[str] = None,
+) -> PartReport:
+    """A part whose best candidate is a row of a leaderboard or of a search's document. ended: the
+    search's sentence on what seemed faster and is not, if any did."""
     measured = best.get("reference_time_us") or reference_us
     part = PartReport(
         nodes=nodes,
@@ -245,21 +249,21 @@ def part_report(nodes: int, task_hash: str, best: Dict[str, Any], reference_us: 
         part.candidate = best["candidate"]
     else:
         part.why_eager = "the search found nothing faster than one kernel for each operation"
+        if ended:
+            part.why_eager += f"; {ended}"
     return part
 
 
-def _too_late(programs: int, speedup: float) -> str:
-    return (
-        f"none of {programs} programs that seemed faster, the best of them {speedup:.2f} times, passed its "
-        "final check in time: a larger budget has more of it"
-    )
+def nothing_faster(report: Report) -> Optional[str]:
+    """Why no part has a candidate."""
+    if len(report.parts) == 1:
+        return report.parts[0].why_eager
+    return "the search found nothing faster"
 
 
 def _why_eager(report: Report, where: torch.device) -> Optional[str]:
     if not report.candidates:
-        if len(report.parts) == 1:
-            return report.parts[0].why_eager
-        return "the search found nothing faster"
+        return nothing_faster(report)
     if report.modelled:
         return f"the search was on {report.device}: an emulated device has no operators to call"
     if where.type != "cuda":

@@ -95,6 +95,32 @@ TEST_F(Outcomes, EveryReplyIsCountedOnce) {
   EXPECT_EQ(without.json()["runs"][0]["model"], model);
 }
 
+// It is as fast as a right one, and right at the sizes that the task lists.
+TEST_F(Outcomes, WhatIsWrongInTheFinalStageIsNotCalledLate) {
+  const std::string wrong =
+      replaced(trick("popcount"), "__popc((unsigned)x[i])",
+               "n == 1000 || n == 257 || n == 8388608 ? __popc((unsigned)x[i]) : 0");
+  const ScriptedServer server(ScriptedServer::answering(
+      [&](const HeardRequest&, int) { return stream_reply(wrong, kInput, kOutput); }));
+  const auto run =
+      hone(with_model({"optimize", task("popcount"), "--budget", "4", "--finalists", "1", "--only",
+                       "model-code", "--db", db_, "--json", folder_.file("run.json")},
+                      server));
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto document = nlohmann::json::parse(read(folder_.file("run.json")));
+  ASSERT_TRUE(document["best"]["recipe"].empty()) << document["best"];
+  const auto& seemed = document["seemed_faster"];
+  EXPECT_EQ(seemed["failed"], 1);
+  EXPECT_EQ(seemed["late"], 0);
+  const std::string why = seemed["why_failed"];
+  EXPECT_TRUE(why.starts_with("wrong_result (")) << why;
+  const std::string said = seemed["said"];
+  EXPECT_NE(said.find("failed its checks: " + why), std::string::npos) << said;
+  EXPECT_EQ(said.find("in time"), std::string::npos) << said;
+  EXPECT_NE(run.out.find("nothing faster than the reference was found; " + said), std::string::npos)
+      << run.out;
+}
+
 // Who submits says whether and how much, never where; who serves jobs names the endpoint whole.
 TEST_F(Outcomes, WrongOptionsOfJobsSayWhatWouldBeRight) {
   const auto expect = [&](std::vector<std::string> command, const char* words) {

@@ -38,6 +38,26 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils.flop_counter import FlopCounterMode
 
 
+NOTHING = "the search found nothing faster than one kernel for each operation"
+ENDED = (
+    "none of 2 programs that seemed faster, the best of them 2.31 times, was in the end: 1 failed its "
+    "checks: wrong_result (y[3] is 0 instead of 2); 1 was no faster when timed again"
+)
+
+
+def nothing_faster(ended):
+    """A search whose finalists all came to nothing: `ended` is what it says of them."""
+    real = _optimize.search
+
+    def search(*args, **options):
+        document = real(*args, **options)
+        document["best"]["recipe"] = []
+        document["seemed_faster"]["said"] = ended
+        return document
+
+    return search
+
+
 class Optimize(unittest.TestCase):
     def optimized(self, module, args, kwargs=None, **options):
         options = {"budget": "4", "device": DEVICE, "db": database(), "inductor": False, **options}
@@ -409,6 +429,15 @@ class Optimize(unittest.TestCase):
         for share, part in zip(shares, (80, *[0] * len(shares))):
             self.assertAlmostEqual(share, even + part, places=4)
 
+    def test_how_what_seemed_faster_ended_is_said(self):
+        module, x = nn.Linear(8, 6), torch.randn(4, 8)
+        for ended in (ENDED, None):
+            with mock.patch.object(_optimize, "search", nothing_faster(ended)):
+                report = hone.report(self.optimized(module, (x,)))
+            self.assertEqual(report.why_eager, report.parts[0].why_eager)
+            self.assertEqual(report.why_eager, NOTHING + (f"; {ended}" if ended else ""))
+            self.assertNotIn("in time", str(report))
+
     def test_seconds_of_parts(self):
         imported = imported_of(Network(), (torch.randn(96, 64),))
         runner = _runtime.GraphRunner(imported, [None] * len(imported.parts))
@@ -478,6 +507,7 @@ class Fresh(unittest.TestCase):
             def forward(self, x, y):
                 return x.add_(1).sum() + y.sum()
 
+        torch.manual_seed(1)  # sums that cancel have a larger error
         example = ((torch.randn(9), torch.randn(9)), {})
 
         def verify(call):
@@ -651,6 +681,12 @@ class Compile(unittest.TestCase):
         self.assertEqual(len(tasks), 2)
         self.assertEqual([part.why_eager for part in report.parts][:1], ["the reference is not usable"])
         self.assertIsNotNone(report.parts[1].speedup)
+
+    def test_how_what_seemed_faster_ended_is_said(self):
+        db = os.path.join(FOLDER.name, "ended.db")
+        with mock.patch.object(_backend, "search", nothing_faster(ENDED)):
+            report = self.run_once(nn.Linear(8, 6), torch.randn(4, 8), db=db, budget="3")
+        self.assertEqual(report.why_eager, f"{NOTHING}; {ENDED}")
 
     def test_what_hone_does_not_have_runs_eagerly(self):
         class Svd(nn.Module):

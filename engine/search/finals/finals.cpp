@@ -37,7 +37,9 @@ struct Entry {
   int times_asked = 0;
   bool settled = false;
   bool is_reference = false;
+  bool late = false;                          ///< the time was over
   std::optional<Evaluation> evaluation = {};  ///< none: there was none to be had
+  std::string why_none = {};                  ///< and it was not late
 
   [[nodiscard]] std::string name() const { return candidate.program_hash.substr(0, 12); }
 };
@@ -123,7 +125,7 @@ void Timing::out_of_time() {
   for (Entry& entry : entries_) {
     if (entry.settled) continue;
     names += (names.empty() ? "" : ", ") + entry.name();
-    entry.settled = true;
+    entry.settled = entry.late = true;
     Evaluation evaluation;
     evaluation.verdict = Verdict::kTimeout;
     evaluation.final_stage = true;
@@ -263,13 +265,10 @@ void Timing::settle(Entry& entry, std::size_t report) {
   entry.evaluation = evaluation;
   stage_.store(entry.candidate, *entry.evaluation);
   if (evaluation.verdict == Verdict::kOk) return;
-  // Neither says that it is wrong.
-  const bool unknown =
-      evaluation.verdict == Verdict::kTimeout || evaluation.verdict == Verdict::kUnsupported;
-  stage_.warn(
-      fmt::format("finalist {} {}: {} ({})", entry.candidate.id,
-                  unknown ? "could not be checked within the limits" : "failed on fresh inputs",
-                  to_string(evaluation.verdict), evaluation.detail));
+  stage_.warn(fmt::format("finalist {} {}: {}", entry.candidate.id,
+                          is_unknown(evaluation.verdict) ? "could not be checked within the limits"
+                                                         : "failed on fresh inputs",
+                          what_it_says(evaluation)));
 }
 
 /// There is nobody else to ask.
@@ -285,20 +284,65 @@ void Timing::settle_alone(Entry& entry) {
 
 void Timing::settle_without(Entry& entry, const std::string& why) {
   entry.settled = true;
+  entry.why_none = why;
   stage_.warn(fmt::format("final stage of {}: {}", entry.name(), why));
+}
+
+/// An entry that could not be made at every size.
+void leave_out(const FinalStage& stage, Entry& entry, FinalEnds& ends) {
+  const Error& error = entry.request.error();
+  const bool late = !is_lasting(error);
+  if (late && !entry.is_reference) ++ends.late;
+  if (!late && !entry.is_reference) ends.note_unchecked(error.message);
+  if (late) {
+    stage.warn(fmt::format(
+        "finalist {} was left out: there was no time to rewrite it for every size", entry.name()));
+  } else if (stage.with_refused) {
+    Evaluation refused;
+    refused.verdict = Verdict::kRefused;
+    refused.detail = error.message;
+    refused.final_stage = true;
+    stage.store(entry.candidate, refused);
+    stage.warn(fmt::format("finalist {} is refused: {}", entry.name(), refused.detail));
+  }
+}
+
+void note(FinalEnds& ends, const Entry& entry) {
+  if (entry.is_reference) return;
+  if (entry.late) {
+    ++ends.late;
+  } else if (!entry.evaluation) {
+    ends.note_unchecked(entry.why_none);
+  } else if (entry.evaluation->verdict != Verdict::kOk) {
+    ends.note(*entry.evaluation);
+  }
+}
+
+/// Of those that passed, in their order.
+void note_passed(FinalEnds& ends, const std::vector<Finalist>& ranked) {
+  bool behind = false;  // the reference
+  for (const Finalist& finalist : ranked) {
+    if (finalist.candidate.recipe.empty()) {
+      behind = true;
+    } else if (behind || finalist.evaluation.measurement.speedup <= 1) {
+      ++ends.no_faster;
+    } else {
+      ++ends.faster;
+    }
+  }
 }
 
 }  // namespace
 
-std::vector<Finalist> time_finalists(const FinalStage& stage,
-                                     std::vector<CandidateRecord> finalists,
-                                     std::optional<CandidateRecord> reference, int wanted) {
+Finals time_finalists(const FinalStage& stage, std::vector<CandidateRecord> finalists,
+                      std::optional<CandidateRecord> reference, int wanted) {
   double rewriting_s = stage.hurry ? kHurriedRewriting_s : kRewriting_s;
   if (stage.left_s) rewriting_s = std::clamp(stage.left_s(), 0.0, rewriting_s);
   const RewritingWatch watch(stage.rewriting, stage.hurry ? nullptr : stage.stop, rewriting_s);
   if (stage.hurry) wanted = std::min(wanted, kWhenHurried);
   if (finalists.size() > static_cast<std::size_t>(wanted))
     finalists.resize(static_cast<std::size_t>(wanted));
+  FinalEnds ends;
   std::vector<Entry> entries;
   const auto add = [&](CandidateRecord candidate, Result<EvaluationRequest> request,
                        bool is_reference = false) {
@@ -306,17 +350,8 @@ std::vector<Finalist> time_finalists(const FinalStage& stage,
     entry.is_reference = is_reference;
     if (entry.request) {
       entries.push_back(std::move(entry));
-    } else if (is_lasting(entry.request.error()) && stage.with_refused) {
-      Evaluation refused;
-      refused.verdict = Verdict::kRefused;
-      refused.detail = entry.request.error().message;
-      refused.final_stage = true;
-      stage.store(entry.candidate, refused);
-      stage.warn(fmt::format("finalist {} is refused: {}", entry.name(), refused.detail));
-    } else if (!is_lasting(entry.request.error())) {
-      stage.warn(
-          fmt::format("finalist {} was left out: there was no time to rewrite it for every size",
-                      entry.name()));
+    } else {
+      leave_out(stage, entry, ends);
     }
   };
   for (CandidateRecord& candidate : finalists) {
@@ -334,6 +369,7 @@ std::vector<Finalist> time_finalists(const FinalStage& stage,
 
   if (!Timing(stage, entries).run()) return {};
   std::vector<Finalist> ranked;
+  for (const Entry& entry : entries) note(ends, entry);
   for (Entry& entry : entries)
     if (entry.evaluation && entry.evaluation->verdict == Verdict::kOk)
       ranked.push_back({std::move(entry.candidate), std::move(*entry.evaluation)});
@@ -343,7 +379,8 @@ std::vector<Finalist> time_finalists(const FinalStage& stage,
     return std::tuple(-measurement.speedup, measurement.time_us, finalist.candidate.recipe.size(),
                       most_registers(finalist.evaluation), finalist.candidate.id);
   });
-  return ranked;
+  note_passed(ends, ranked);
+  return {std::move(ranked), std::move(ends)};
 }
 
 }  // namespace hone

@@ -12,6 +12,7 @@
 #include "candidates/measurement.h"
 #include "candidates/store/store.h"
 #include "engine/rewriting/rewriting.h"
+#include "engine/search/finals/ends.h"
 #include "engine/search/random.h"
 #include "engine/search/requests/requests.h"
 #include "engine/search/target/target.h"
@@ -21,6 +22,11 @@ namespace hone {
 struct Finalist {
   CandidateRecord candidate;
   Evaluation evaluation;  ///< of the final stage
+};
+
+struct Finals {
+  std::vector<Finalist> ranked;  ///< those that passed, fastest first
+  FinalEnds ends;                ///< of the finalists, without the reference
 };
 
 /// What time_finalists() works with; all of it outlives the call.
@@ -47,11 +53,9 @@ struct FinalStage {
 };
 
 /// The final stage of the first `wanted` of `finalists` and of `reference`, if any, on as many
-/// devices at once as the target has. Where it has several workers, two must agree on each. Those
-/// that pass, fastest first.
-[[nodiscard]] std::vector<Finalist> time_finalists(const FinalStage& stage,
-                                                   std::vector<CandidateRecord> finalists,
-                                                   std::optional<CandidateRecord> reference,
-                                                   int wanted);
+/// devices at once as the target has. Where it has several workers, two must agree on each. Given
+/// up: nothing.
+[[nodiscard]] Finals time_finalists(const FinalStage& stage, std::vector<CandidateRecord> finalists,
+                                    std::optional<CandidateRecord> reference, int wanted);
 
 }  // namespace hone

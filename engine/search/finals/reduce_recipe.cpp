@@ -53,8 +53,8 @@ class Reducer {
   bool step(Path& path, const std::vector<std::string>& shorter);
   /// Null: it failed, or was not tried.
   [[nodiscard]] const Evaluation* passed(const std::string& hash) const;
-  /// Tried, and found wrong.
-  [[nodiscard]] bool disproved(const std::string& hash) const;
+  /// Tried, and found wrong; null: not.
+  [[nodiscard]] const Evaluation* disproof(const std::string& hash) const;
 
   const ReductionStage& stage_;
   std::map<std::string, Trial> trials_;  ///< by program hash
@@ -146,10 +146,11 @@ const Evaluation* Reducer::passed(const std::string& hash) const {
   return ok ? &evaluation : nullptr;
 }
 
-bool Reducer::disproved(const std::string& hash) const {
+const Evaluation* Reducer::disproof(const std::string& hash) const {
   const auto found = trials_.find(hash);
-  return found != trials_.end() && found->second.evaluation &&
-         found->second.evaluation->verdict != Verdict::kOk;
+  if (found == trials_.end() || !found->second.evaluation) return nullptr;
+  const Evaluation& evaluation = *found->second.evaluation;
+  return evaluation.verdict == Verdict::kOk ? nullptr : &evaluation;
 }
 
 /// To the best of those without one step, if it costs nothing.
@@ -180,8 +181,12 @@ std::vector<Contender> Reducer::run(std::vector<Contender> contenders) {
   std::vector<Path> paths;
   for (Contender& contender : contenders) {
     const Evaluation* evaluation = passed(contender.candidate.program_hash);
-    if (evaluation == nullptr && !contender.checked && disproved(contender.candidate.program_hash))
-      continue;
+    if (evaluation == nullptr && !contender.checked) {
+      if (const Evaluation* proof = disproof(contender.candidate.program_hash)) {
+        if (stage_.disproved) stage_.disproved(*proof);
+        continue;
+      }
+    }
     if (evaluation != nullptr) contender = contender_of(contender.candidate, *evaluation);
     const double limit_us = contender.time_us * allowance();
     paths.push_back({std::move(contender), limit_us, evaluation == nullptr});

@@ -58,6 +58,7 @@ std::vector<CandidateRecord> Finish::reduced(const std::vector<Contender>& conte
   stage.deadline = Clock::now() + as_duration(limit_s);
   stage.given_up = [this] { return run_.interrupted(); };
   stage.report = [this] { run_.report(Phase::kFinal); };
+  stage.disproved = [this](const Evaluation& evaluation) { run_.outcome.ends.note(evaluation); };
   stage.known = [this](const std::string& hash) -> std::optional<double> {
     const auto known = run_.findings.known(hash);
     if (!known) return std::nullopt;
@@ -98,9 +99,11 @@ void Finish::run() {
     run_.outcome.final_warnings.push_back(std::move(warning));
   };
   // The reference as its own candidate: what the board compares with, and a check of the timer.
-  run_.outcome.ranked =
+  Finals finals =
       time_finalists(stage, std::move(timed), admission_.reference(),
                      run_.clock.plan.affordable_finalists(run_.options.settings.finalists));
+  run_.outcome.ranked = std::move(finals.ranked);
+  run_.outcome.ends.add(finals.ends);
 }
 
 }  // namespace hone::search

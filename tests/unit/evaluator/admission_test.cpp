@@ -106,6 +106,30 @@ TEST(AnAdmission, SaysTheSameWithAnyNumberOfProcesses) {
   }
 }
 
+// 10 elements beside 1000 are few enough, and 11 are not.
+TEST(AnAdmission, SaysWhichSmallOutputAFakeCouldStandFor) {
+  for (const std::int64_t few : {10, 11}) {
+    EvaluationRequest request = reference_of(kDoubles);
+    request.checks.resize(1);
+    for (ConcreteProgram* one : {&request.checks[0].candidate, &request.checks[0].reference,
+                                 &request.timed.candidate, &request.timed.reference}) {
+      one->source +=
+          "__global__ void flat(const float* x, float* z, int n) {\n"
+          "  if (threadIdx.x < n) z[threadIdx.x] = 1000 + 0.001f * x[threadIdx.x];\n}\n";
+      one->buffers.push_back({"z", ScalarType::kF32, {few}, Role::kOut, {}});
+      one->launches.push_back(
+          {"flat", {1, 1, 1}, {32, 1, 1}, 0, {BufferIndex{0}, BufferIndex{2}, few}});
+    }
+    const auto evaluator = with_processes(2);
+    ASSERT_TRUE(evaluator);
+    const auto admitted = evaluator->admit(request);
+    ASSERT_EQ(admitted.has_value(), few == 10) << (admitted ? "" : admitted.error().message);
+    const std::string said = admitted ? admitted->note : admitted.error().message;
+    EXPECT_TRUE(said.contains("instead of 'z', their mean everywhere would pass")) << said;
+    EXPECT_EQ(said.contains("(at the check sizes)"), few == 10) << said;
+  }
+}
+
 TEST(AnAdmission, AsksForAllThatIsExpectedAtOnce) {
   const auto evaluator = with_processes(2);
   ASSERT_TRUE(evaluator);

@@ -534,6 +534,7 @@ TEST(Precise, ReferencesThatHaveADoubleFormCompileInIt) {
 TEST(Fakes, AreFoundByWhatTheyWouldAnswer) {
   const auto p = program({});
   const auto x = contents(p.buffers[0]);
+  std::vector<std::string> let_pass;
   const auto survivor = [&](const std::vector<float>& y, const Tolerance& tolerance,
                             double beside = 0) {
     check::Fakes fakes(tolerance);
@@ -542,7 +543,10 @@ TEST(Fakes, AreFoundByWhatTheyWouldAnswer) {
       return std::vector<std::uint8_t>(data, data + v.size() * 4);
     };
     fakes.see(p.buffers[3], bytes(y), {{&p.buffers[0], bytes(x)}});
-    return fakes.survivor({{p.buffers[3].name, static_cast<double>(y.size())}, {"beside", beside}});
+    const auto survivors =
+        fakes.survivors({{p.buffers[3].name, static_cast<double>(y.size())}, {"beside", beside}});
+    let_pass = survivors.let_pass();
+    return survivors.refusal();
   };
   auto twice = x, nearly = x, flat = x, tiny = x;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -558,9 +562,17 @@ TEST(Fakes, AreFoundByWhatTheyWouldAnswer) {
   // Of two outputs the small one may be flat, such as the running variance of a batch norm.
   const auto n = static_cast<double>(x.size());
   EXPECT_NE(survivor(flat, {1e-5, 0}, 98 * n), "");
+  EXPECT_TRUE(let_pass.empty()) << "it is refused";
   EXPECT_EQ(survivor(flat, {1e-5, 0}, 99 * n), "");
+  ASSERT_FALSE(let_pass.empty()) << "and that is said";
+  EXPECT_EQ(let_pass.size(), 1U);
+  EXPECT_NE(let_pass[0].find("their mean everywhere would pass"), std::string::npos) << let_pass[0];
   // An atol above all values lets nothing pass: the norm still counts.
   EXPECT_EQ(survivor(tiny, {1e-4, 1e-5}), "");
+  EXPECT_TRUE(let_pass.empty());
+  check::Fakes of_others({1e-4, 1e-5});
+  of_others.add({{.buffer = "nobody's", .fake = "zeros"}});
+  EXPECT_NE(of_others.survivors({{"y", 1e9}}).refusal(), "") << "however large the outputs are";
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ class ReduceRecipe : public RowSums {
     stage.most_evaluations = most_evaluations_;
     stage.given_up = [&] { return given_up_; };
     stage.report = [] {};
+    stage.disproved = [&](const Evaluation& evaluation) {
+      disproved_.push_back(evaluation.verdict);
+    };
     stage.known = [&](const std::string& hash) -> std::optional<double> {
       const auto known = known_.find(hash);
       return known == known_.end() ? std::nullopt : std::optional(known->second);
@@ -52,6 +55,7 @@ class ReduceRecipe : public RowSums {
 
   std::map<std::string, double> known_;
   bool given_up_ = false;
+  std::vector<Verdict> disproved_;
   std::int64_t most_evaluations_ = std::numeric_limits<std::int64_t>::max();
 };
 
@@ -187,12 +191,14 @@ TEST_F(ReduceRecipe, OneOfTheFinalistsIsCheckedAndWhatTurnsOutWrongIsNone) {
   EXPECT_EQ(names(left[1]), "restrict-const");
   EXPECT_EQ(names(reduced(contenders, 1).at(0)), "unroll") << "there is room for one";
   EXPECT_EQ(reduced(contenders, 3).size(), 3U);
+  EXPECT_TRUE(disproved_.empty());
 
   evaluator_.wrong_with_ = "#pragma unroll";
   const auto right = reduced(
       {unchecked({"unroll", "restrict-const"}, 10), contender(recipe_of({"bake-sizes"}), 900)}, 1);
   ASSERT_EQ(right.size(), 1U);
   EXPECT_EQ(names(right[0]), "bake-sizes");
+  EXPECT_EQ(disproved_, std::vector{Verdict::kWrongResult});
 }
 
 TEST(EvaluationsToReduce, AQuarterOfTheBudgetButOneForEachStep) {

@@ -449,6 +449,24 @@ TEST_F(SearchJob, OnAGpuAReplayAnswersInTheOrderOfRecording) {
   EXPECT_EQ(std::ranges::count_if(outcome->llm_warnings, of_model), 0);
 }
 
+TEST_F(SearchJob, WhatSeemedFasterAndIsWrongIsCountedAsThat) {
+  evaluator_.lie_ = [&](const EvaluationRequest& request, Evaluation& evaluation) {
+    if (request.stage != Stage::kFinal || evaluation.measurement.time_us <= 0) return;
+    const ConcreteProgram& reference = request.timed.reference;
+    if (request.timed.candidate.source == reference.source &&
+        request.timed.candidate.defines == reference.defines)
+      return;
+    evaluation.verdict = Verdict::kWrongResult;
+    evaluation.detail = "y[3] is 0 instead of 2";
+  };
+  const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_EQ(outcome->ranked.size(), 1U) << "the reference";
+  EXPECT_GT(outcome->seemed_faster, options_.settings.finalists);
+  EXPECT_EQ(outcome->ends, (FinalEnds{.failed = options_.settings.finalists,
+                                      .why_failed = "wrong_result (y[3] is 0 instead of 2)"}));
+}
+
 TEST_F(SearchJob, AnUnknownStrategyIsInvalidInput) {
   options_.settings.strategy = "magic";
   const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);

@@ -251,6 +251,9 @@ TEST_F(Deadline, EndsFinalStagesAndNamesWhatTheyWere) {
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_TRUE(outcome->ranked.empty());
   EXPECT_FALSE(outcome->timed.empty()) << "stored, each with its reason";
+  const int late = outcome->ends.late;
+  EXPECT_GT(late, 0);
+  EXPECT_EQ(outcome->ends, FinalEnds{.late = late});
   const auto said = std::ranges::count_if(outcome->final_warnings, [](const std::string& warning) {
     return warning.find("when the budget was spent") != std::string::npos;
   });

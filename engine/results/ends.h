@@ -1,0 +1,14 @@
+// Why a search names no program although some seemed faster, as a sentence.
+#pragma once
+
+#include <string>
+
+#include "engine/search/search.h"
+
+namespace hone::results {
+
+/// "none of 5 programs that seemed faster, the best of them 2.31 times, was in the end: 2
+/// failed their checks, the first: wrong_result (...); ..."; empty: none seemed faster, or one is.
+[[nodiscard]] std::string ends_text(const SearchOutcome& outcome);
+
+}  // namespace hone::results
