@@ -141,7 +141,7 @@ class ProgramPrinter {
         for (std::size_t i = 0; store != nullptr && i < store->beside.size(); ++i)
           names_.take(fmt::format("read{}", i));
         if (store == nullptr || store->places.empty()) return;
-        for (const char* word : {"beside", "number", "i"}) names_.take(word);
+        for (const char* word : {"beside", "number", "i", "swapped", "upper"}) names_.take(word);
         for (std::size_t i = 0; i < store->places.size(); ++i) names_.take(place_name(i));
       });
     }

@@ -131,9 +131,10 @@ std::string StoreText::outputs(const Store& store, int width) {
     more["one"] = one;
     more["last"] = place_name(store.places.size() - 1);
     more["end"] = std::to_string(store.places.back().end);
+    more["apart"] = swaps(store) ? " * 8" : "";
     return filled(R"(#pragma unroll
 for (int j = 0; j < $width; ++j) {
-  const int n = n_run + j;
+  const int n = n_run + j$apart;
 #pragma unroll
   for (int $last = 0; $last < $end; ++$last) {
     $one
@@ -176,6 +177,11 @@ $done
 std::string StoreText::of_group(std::int64_t elements) const {
   const std::string group = values_.indices.at(p_.group);
   return group == "0" ? "" : fmt::format(" + {} * {}", group, elements);
+}
+
+bool StoreText::swaps(const Store& store) const {
+  const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
+  return store.side_by_side && sums.of == SumsOf::kThread && sums.run() == 4 && store.runs < 0;
 }
 
 int StoreText::width_of(const Store& store) const {
@@ -250,6 +256,31 @@ void StoreText::write_by_threads(const Store& store, Code& code) {
 };
 )",
       holes);
+  if (of_thread && swaps(store)) {
+    add(filled(
+        R"(// Eight lanes that have four neighbours each swap them, so that each has every eighth.
+const bool upper = lane / 8 % 2 != 0, odd = lane / 4 % 2 != 0;
+const auto swapped = [&](const $prefixpack<float, 4>& sum) -> $prefixpack<float, 4> {
+  const float one = __shfl_xor_sync(0xffffffffu, upper ? sum.at[0] : sum.at[2], 8);
+  const float other = __shfl_xor_sync(0xffffffffu, upper ? sum.at[1] : sum.at[3], 8);
+  const float made[4] = {upper ? one : sum.at[0], upper ? other : sum.at[1],
+                         upper ? sum.at[2] : one, upper ? sum.at[3] : other};
+  const float left = __shfl_xor_sync(0xffffffffu, odd ? made[0] : made[1], 4);
+  const float right = __shfl_xor_sync(0xffffffffu, odd ? made[2] : made[3], 4);
+  return {odd ? left : made[0], odd ? made[1] : left, odd ? right : made[2],
+          odd ? made[3] : right};
+};
+const int first = (thread_n - lane / 2 % 8) * 4 + lane / 2 % 2 * 4 + lane / 8 % 2 * 2 + lane / 4 % 2;
+#pragma unroll
+for (int i = 0; i < $of_rows; ++i) {
+  const int m = $row + i / $run * $below + thread_m * $run + i % $run;
+#pragma unroll
+  for (int j = 0; j < $runs; ++j) store(m, $column + j * $beside + first, swapped($sums_run));
+}
+)",
+        holes));
+    return;
+  }
   if (of_thread) {
     add(filled(R"(#pragma unroll
 for (int i = 0; i < $of_rows; ++i) {

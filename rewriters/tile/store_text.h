@@ -43,6 +43,8 @@ class StoreText {
   [[nodiscard]] std::string sum_type(const Store& store) const;
   [[nodiscard]] std::string some_sums(const Store& store, const std::string& at, int more,
                                       int count) const;
+  /// Whether threads swap their sums first, so that neighbouring lanes have neighbours.
+  [[nodiscard]] bool swaps(const Store& store) const;
   /// Outputs that a thread writes at once.
   [[nodiscard]] int width_of(const Store& store) const;
   /// Under which (m, n_run), of so many rows and columns, is an output; empty: always.

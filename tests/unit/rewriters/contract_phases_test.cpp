@@ -321,8 +321,16 @@ TEST(ContractPhases, WithoutTermsAreWrittenByEveryKernel) {
   half.check(*kContract, {{"bm", "64"}, {"bn", "64"}}, 5e-3);
 }
 
-/// Outputs go by shared memory, and neighbouring lanes write neighbours.
+/// Outputs go by shared memory, or lanes swap them: neighbouring lanes write neighbours.
 TEST(ContractPhases, WithoutTermsAreWrittenInWholeSectors) {
+  for (const bool last : {false, true}) {
+    const Dimensions dimensions = {{.size = 5, .dilation = last ? 1 : 2},
+                                   {.size = 18, .dilation = last ? 2 : 1}};
+    Transposed exact(dimensions, MathLevel::kReassociate, 4, 32);
+    const Generated generated =
+        exact.check(*kContract, {{"pipe", "fma"}, {"bm", "32"}, {"bn", "64"}}, 1e-5);
+    EXPECT_EQ(generated.source.find("swapped") != std::string::npos, last);
+  }
   for (const bool three : {false, true}) {
     Dimensions dimensions = {{.size = 3}, {.size = 16}};
     if (three) dimensions.insert(dimensions.begin(), {.size = 2, .window = 2, .pad = 0});
