@@ -13,6 +13,7 @@
 #include "rewriters/schedules/printing/warpgroup.h"
 #include "rewriters/tile/helpers.h"
 #include "rewriters/tile/operands.h"
+#include "rewriters/tile/places_text.h"
 #include "rewriters/tile/program.h"
 #include "rewriters/tile/rows_text.h"
 #include "rewriters/tile/store_text.h"

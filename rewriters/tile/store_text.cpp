@@ -4,6 +4,7 @@
 
 #include "rewriters/schedules/printing/text.h"
 #include "rewriters/tile/operands.h"
+#include "rewriters/tile/places_text.h"
 
 namespace hone::tile {
 namespace {
@@ -23,36 +24,7 @@ std::string within(const Store& store) {
                : "";
 }
 
-std::string loop(const std::string& place, const std::string& begin, const std::string& end,
-                 const std::string& body) {
-  return filled("for (int $place = $begin; $place < $end; ++$place) {\n  $body\n}\n",
-                {{"place", place}, {"begin", begin}, {"end", end}, {"body", body}});
-}
-
-void name_places(schedules::Printer& printer, const std::vector<Place>& places) {
-  for (std::size_t i = 0; i < places.size(); ++i) printer.indices[places[i].symbol] = place_name(i);
-}
-
 }  // namespace
-
-std::string place_name(std::size_t number) { return fmt::format("place{}", number); }
-
-std::string is_own(const std::vector<Place>& places) {
-  std::string text;
-  for (std::size_t i = 0; i < places.size(); ++i)
-    text += fmt::format("{}{} == {}", i == 0 ? "" : " && ", place_name(i), places[i].own);
-  return text;
-}
-
-std::string over_places(schedules::Printer& printer, const std::vector<Place>& places,
-                        const std::string& statements) {
-  name_places(printer, places);
-  std::string text = statements;
-  for (std::size_t i = places.size(); i-- > 0;)
-    text = loop(place_name(i), printer.print_index(places[i].begin), std::to_string(places[i].end),
-                text);
-  return text;
-}
 
 std::string StoreText::sum_type(const Store& store) const {
   const ScalarType type = p_.sums[static_cast<std::size_t>(store.sums)].type;
@@ -124,7 +96,7 @@ std::string StoreText::outputs(const Store& store, int width) {
     more["own"] = is_own(store.places);
     more["empty"] = schedules::stored(values_, store.type, store.empty);
     // Of a staging it is lanes that go through the places, from where they begin.
-    if (store.staging < 0) more["guard"] += from_begin(store.places);
+    if (store.staging < 0) more["guard"] += from_begin(values_, store.places);
     const std::string one =
         filled("if (n < $columns$guard) $out[$element] = $own ? $value : $empty;\n", more);
     if (store.staging >= 0) return "const int n = n_run, j = 0;\n" + one;
@@ -240,7 +212,7 @@ void StoreText::write_by_threads(const Store& store, Code& code) {
     all += rest;
     for (std::size_t i = store.places.size(); i-- > 1;)
       all = "#pragma unroll 1\n" +
-            loop(place_name(i - 1), "0", std::to_string(store.places[i - 1].end), all);
+            place_loop(place_name(i - 1), "0", std::to_string(store.places[i - 1].end), all);
     code.block(all);
   };
   all += filled(
@@ -335,15 +307,6 @@ for (int i = 0; i < $blocks; ++i) {
   }
 }
 
-/// " && place0 >= 1": of those that do not begin at 0.
-std::string StoreText::from_begin(const std::vector<Place>& places) {
-  std::string text;
-  for (std::size_t i = 0; i < places.size(); ++i)
-    if (const Ref begin = places[i].begin; !begin->is_constant() || begin->constant != 0)
-      text += fmt::format(" && {} >= {}", place_name(i), values_.print_index(begin));
-  return text;
-}
-
 std::string StoreText::turned_rows(const Store& store, const std::string& columns) {
   const Holes row = {{"row", values_.print_index(store.row)}};
   if (store.places.empty()) {
@@ -372,8 +335,9 @@ const int m = $row + row;
   if (last.own == 0) {
     body = fmt::format("const int {} = beside;\n", name) + body;
   } else {
-    body = loop(name, fmt::format("beside == 0 ? {} : {}", values_.print_index(last.begin), own),
-                own + " + 1", body);
+    body =
+        place_loop(name, fmt::format("beside == 0 ? {} : {}", values_.print_index(last.begin), own),
+                   own + " + 1", body);
   }
   return filled(
       R"(// A warp has the places of 32 rows of every second column: neighbours in the output.

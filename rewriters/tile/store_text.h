@@ -11,14 +11,6 @@
 
 namespace hone::tile {
 
-/// What kernels call an index of places around an output, by its number.
-[[nodiscard]] std::string place_name(std::size_t number);
-/// "place0 == 1": the output's own place.
-[[nodiscard]] std::string is_own(const std::vector<Place>& places);
-/// `statements` for each of the places. `printer` knows the output; it gets to know the places.
-[[nodiscard]] std::string over_places(schedules::Printer& printer, const std::vector<Place>& places,
-                                      const std::string& statements);
-
 /// For one program. `values` prints its integers and loads, and must outlive this, as the program
 /// must. In scope of the texts: `lane` and `warp` (of the warp group).
 class StoreText {
@@ -53,8 +45,6 @@ class StoreText {
   [[nodiscard]] std::string outputs(const Store& store, int width);
   [[nodiscard]] std::string read_together(const Store& store, int width);
   [[nodiscard]] std::string of_group(std::int64_t elements) const;
-  /// Conditions: each place is at or after its first.
-  [[nodiscard]] std::string from_begin(const std::vector<Place>& places);
   /// What a warp of write_turned() does with `columns`, statements for all columns of row m.
   [[nodiscard]] std::string turned_rows(const Store& store, const std::string& columns);
   void write_by_threads(const Store& store, schedules::Code& code);

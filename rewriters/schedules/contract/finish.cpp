@@ -10,7 +10,7 @@
 #include "rewriters/schedules/printing/emit.h"
 #include "rewriters/schedules/printing/text.h"
 #include "rewriters/schedules/products.h"
-#include "rewriters/tile/store_text.h"
+#include "rewriters/tile/places_text.h"
 
 namespace hone::schedules::contract {
 namespace {
@@ -128,8 +128,7 @@ for (int j = 0; j < $width; ++j) {
 /// The same with the outputs without terms around those.
 std::string Finish::around(Printer& print, Holes holes) const {
   const Contraction::Around& all = *c.around;
-  for (std::size_t i = 0; i < all.places.size(); ++i)
-    print.indices[all.places[i].symbol] = tile::place_name(i);
+  tile::name_places(print, all.places);
   holes["own"] = tile::is_own(all.places);
   holes["empty"] = stored(print, c.nest->type, all.empty);
   holes["element"] = print.print_index(all.element);
