@@ -1,8 +1,12 @@
 #include "rewriters/nest/phases.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
 
 #include "rewriters/affine/integers.h"
+#include "rewriters/affine/strides.h"
 
 namespace hone::nest {
 namespace {
@@ -142,6 +146,8 @@ Phased by_phases_of(Nodes& nodes, const Phased& before, const Sum& sum, const Me
       nodes.select(nodes.both(condition, phased(sum.condition)), phased(sum.term), nothing));
 
   Phased made = before;
+  for (auto& [symbol, index] : made.by) index = nodes.substitute(index, {{meeting.output, output}});
+  made.by[meeting.output] = output;
   const auto at = std::ranges::find(made.nest.dims, meeting.output);
   *at = phase;
   made.nest.dims.insert(at, block);
@@ -154,16 +160,128 @@ Phased by_phases_of(Nodes& nodes, const Phased& before, const Sum& sum, const Me
   made.nest.value = outside(nest.value);
   made.nest.guard = outside(nest.guard);
   made.given = outside(before.given);
+  made.there = outside(before.there);
   if (outputs % meeting.stride != 0) {
-    made.nest.guard = nodes.both(made.nest.guard, nodes.less(output, nodes.integer(outputs)));
+    const Ref there = nodes.less(output, nodes.integer(outputs));
+    made.nest.guard = nodes.both(made.nest.guard, there);
+    made.there = nodes.both(made.there, there);
   }
   return made;
 }
 
+/// An index along which only every `factor`th output has terms, from `first` on.
+struct Gap {
+  SymbolId output = -1;
+  std::int64_t factor = 1, first = 0;
+};
+
+/// Of a sum whose terms need o + constant + sum of steps * k to be divisible by a number: the
+/// factor that this has in common with all steps divides o + constant.
+std::optional<Gap> gap_of(Nodes& nodes, const Nest& nest, const Sum& sum, Ref condition) {
+  if (!condition->is(Op::kIsZero)) return std::nullopt;
+  const Ref rest = peel(condition->args[0]);
+  if (!rest->is(Op::kMod) || !rest->args[1]->is_constant()) return std::nullopt;
+  const Ref place = rest->args[0];
+  Gap gap{.factor = rest->args[1]->constant};
+  if (place->kind != Node::Kind::kSum || gap.factor < 2) return std::nullopt;
+  for (const Term& term : place->terms) {
+    if (term.atom->kind != Node::Kind::kIndex) return std::nullopt;
+    const SymbolId symbol = term.atom->symbol;
+    if (std::ranges::find(sum.rounds, symbol) != sum.rounds.end()) {
+      gap.factor = std::gcd(gap.factor, term.coefficient);
+    } else if (term.coefficient == 1 && gap.output < 0 &&
+               std::ranges::find(nest.dims, symbol) != nest.dims.end()) {
+      gap.output = symbol;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (gap.output < 0 || gap.factor < 2) return std::nullopt;
+  gap.first = -floor_divide(-place->constant, gap.factor) * gap.factor - place->constant;
+  if (gap.first >= nodes.extent(gap.output)) return std::nullopt;
+  return gap;
+}
+
+/// `value` at `factor` * index + first of the gap's output. Quotients and remainders by multiples
+/// of the factor, of what it divides, go by that of both.
+Ref at_reached(Nodes& nodes, Ref value, const Gap& gap, Ref output) {
+  const Nodes::Substitution by = {{gap.output, output}};
+  const auto divided = [&](Ref whole) -> Ref {
+    if (whole->kind != Node::Kind::kSum || whole->constant % gap.factor != 0) return nullptr;
+    Ref part = nodes.integer(whole->constant / gap.factor);
+    for (const Term& term : whole->terms) {
+      if (term.coefficient % gap.factor != 0) return nullptr;
+      part = nodes.add(part, nodes.scale(term.atom, term.coefficient / gap.factor));
+    }
+    return part;
+  };
+  const auto reduced = [&](Ref node) -> Ref {
+    const bool asks = node->is(Op::kIsZero);
+    const Ref of = asks ? peel(node->args[0]) : node;
+    if (!of->is(Op::kDiv, Op::kMod) || (asks && of->is(Op::kDiv)) || !of->args[1]->is_constant() ||
+        of->args[1]->constant % gap.factor != 0 || !of->args[0]->uses(gap.output))
+      return nullptr;
+    const Ref part = divided(nodes.substitute(of->args[0], by));
+    if (part == nullptr) return nullptr;
+    const Ref divisor = nodes.integer(of->args[1]->constant / gap.factor);
+    if (of->is(Op::kDiv)) return nodes.divide(part, divisor);
+    const Ref rest = nodes.remainder(part, divisor);
+    return asks ? nodes.is_zero(rest) : nodes.scale(rest, gap.factor);
+  };
+  return nodes.substitute(nodes.replace(value, reduced), by);
+}
+
 }  // namespace
 
+std::optional<Sparse> apart_from_empty(Nodes& nodes, const Nest& nest) {
+  const auto sum = sum_of(nodes, nest.value);
+  if (!sum || nest.combine) return std::nullopt;
+  std::vector<Gap> gaps;
+  for (const Ref part : conjuncts(sum->condition)) {
+    const auto gap = gap_of(nodes, nest, *sum, part);
+    if (gap && std::ranges::find(gaps, gap->output, &Gap::output) == gaps.end())
+      gaps.push_back(*gap);
+  }
+  if (gaps.empty()) return std::nullopt;
+  const auto stride = [&](const Gap& gap) { return std::abs(stride_of(nest.element, gap.output)); };
+  std::ranges::stable_sort(gaps, std::greater<>(), stride);
+
+  Sparse made{.nest = nest, .side_by_side = stride(gaps.back()) == 1};
+  made.nest.covers = false;
+  if (nest.guard == nullptr) made.nest.guard = nodes.boolean(true);
+  made.element = nest.element;
+  made.guard = made.nest.guard;
+  const Ref nothing = nodes.identity(Op::kAdd, sum->reduction->type);
+  made.empty = nodes.replace(nest.value,
+                             [&](Ref node) { return node == sum->reduction ? nothing : nullptr; });
+  for (const Gap& gap : gaps) {
+    const std::int64_t outputs = nodes.extent(gap.output);
+    const std::string& name = nodes.symbol(gap.output).name;
+    const SymbolId reached = nodes.new_symbol(name, ceil_divide(outputs - gap.first, gap.factor));
+    const std::int64_t end = gap.first + gap.factor;
+    const SymbolId place = nodes.new_symbol(name + "_place", end);
+    const Ref first = nodes.integer(gap.first);
+    made.places.push_back(
+        {.symbol = place,
+         .begin = nodes.select(nodes.is_zero(nodes.index(reached)), nodes.integer(0), first),
+         .own = gap.first,
+         .end = end});
+    const Ref block = nodes.scale(nodes.index(reached), gap.factor);
+    std::ranges::replace(made.nest.dims, gap.output, reached);
+    for (Ref* part : {&made.nest.element, &made.nest.guard, &made.nest.value})
+      *part = at_reached(nodes, *part, gap, nodes.add(block, first));
+    const Ref any = nodes.add(block, nodes.index(place));
+    for (Ref* part : {&made.element, &made.guard, &made.empty})
+      *part = nodes.substitute(*part, {{gap.output, any}});
+    made.guard = nodes.both(made.guard, nodes.less(any, nodes.integer(outputs)));
+  }
+  return made;
+}
+
 std::optional<Phased> by_phases(Nodes& nodes, const Nest& nest) {
-  Phased made{nest, nest.guard == nullptr ? nodes.boolean(true) : nest.guard};
+  Phased made{.nest = nest,
+              .given = nest.guard == nullptr ? nodes.boolean(true) : nest.guard,
+              .there = nodes.boolean(true)};
   made.nest.guard = made.given;
   for (bool is_phased = false;; is_phased = true) {
     const auto sum = sum_of(nodes, made.nest.value);

@@ -24,8 +24,36 @@ struct Phased {
   /// The guard now says beside it which outputs of the last block there are. Loads need not ask
   /// that: behind the last output the sum's condition leaves nothing that no output reads.
   Ref given = nullptr;
+  Ref there = nullptr;  ///< which outputs of the last block there are, alone
+  /// What each index of the nest before is now, where it is another one.
+  Nodes::Substitution by;
 };
 /// Empty: there is no such index.
 [[nodiscard]] std::optional<Phased> by_phases(Nodes& nodes, const Nest& nest);
+
+/// A nest whose sum has no term at all for most outputs, as s and d of by_phases() share the factor
+/// g: there is one only where (o + c) % g == 0,
+///
+///   out[g q + first] = value of sum over k with (q + c' - d/g k) % (s/g) == 0 of ...
+///   every other out  = value of 0
+///
+/// so for each such index. The others are places around those that have terms: whoever writes both
+/// at once leaves no part of a sector out.
+struct Sparse {
+  Nest nest;  ///< of the outputs that have terms, by q; its own phases are still to be looked for
+  /// Of an index: the output g q + place, from `begin` to before `end`. Only the first q has places
+  /// before `own`, the one with terms.
+  struct Place {
+    SymbolId symbol = -1;
+    Ref begin = nullptr;  ///< by q
+    std::int64_t own = 0, end = 1;
+  };
+  std::vector<Place> places;               ///< outermost first
+  bool side_by_side = false;               ///< neighbours along the last one are so in memory
+  Ref element = nullptr, guard = nullptr;  ///< of all places
+  Ref empty = nullptr;                     ///< the value where there are no terms
+};
+/// Empty: there is no such index.
+[[nodiscard]] std::optional<Sparse> apart_from_empty(Nodes& nodes, const Nest& nest);
 
 }  // namespace hone::nest

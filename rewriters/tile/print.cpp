@@ -13,6 +13,7 @@
 #include "rewriters/schedules/printing/warpgroup.h"
 #include "rewriters/tile/helpers.h"
 #include "rewriters/tile/operands.h"
+#include "rewriters/tile/places_text.h"
 #include "rewriters/tile/program.h"
 #include "rewriters/tile/rows_text.h"
 #include "rewriters/tile/store_text.h"
@@ -133,13 +134,16 @@ class ProgramPrinter {
  private:
   bool streams() const { return p_.streams(); }
 
-  /// What stores call the inputs that they read several at once.
+  /// What stores call the inputs that they read several at once, and the places of their outputs.
   void take_names_of_reads() {
     for (const Role& role : p_.roles) {
       for_each_operation(role.body, [&](const Operation& operation) {
         const auto* store = std::get_if<Store>(&operation.is);
         for (std::size_t i = 0; store != nullptr && i < store->beside.size(); ++i)
           names_.take(fmt::format("read{}", i));
+        if (store == nullptr || store->places.empty()) return;
+        for (const char* word : {"beside", "number", "i", "swapped", "upper"}) names_.take(word);
+        for (std::size_t i = 0; i < store->places.size(); ++i) names_.take(place_name(i));
       });
     }
   }

@@ -170,6 +170,13 @@ struct Beside {
   Ref load = nullptr;  ///< a part of the value that is read whatever the value chooses
   int contiguous = 1;  ///< elements that may be read at once, at a multiple of as many
 };
+/// One index of places around an output: from `begin`, which may depend on the output, to before
+/// `end`. The output itself is at `own`.
+struct Place {
+  SymbolId symbol = -1;
+  Ref begin = nullptr;
+  std::int64_t own = 0, end = 1;
+};
 /// Consumer: outputs from sums. Every thread has some of (row, column). The epilogue is `value`:
 /// the nest's own value of one output, in which `sum` stands for the sum.
 struct Store {
@@ -184,6 +191,11 @@ struct Store {
   Ref sum = nullptr, value = nullptr, element = nullptr, guard = nullptr;
   int contiguous = 1;               ///< outputs side by side along a row, at a multiple of as many
   std::vector<Beside> beside = {};  ///< inputs that are read as many at once as outputs are written
+  /// Not empty: with each output all of these places are written, whose sums are 0: `element` and
+  /// `guard` are of all of them, `value` of the output's own, `empty` of the others.
+  std::vector<Place> places = {};
+  bool side_by_side = false;  ///< neighbours along the last of them are so in memory
+  Ref empty = nullptr;
   /// Not -1: by this staging to this view. Copies go on by themselves, and clip what lies beyond
   /// the tensor. A staging without a view turns sums of f32: neighbouring threads then write
   /// outputs of neighbouring rows, as which they lie in memory.

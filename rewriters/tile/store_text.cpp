@@ -4,6 +4,7 @@
 
 #include "rewriters/schedules/printing/text.h"
 #include "rewriters/tile/operands.h"
+#include "rewriters/tile/places_text.h"
 
 namespace hone::tile {
 namespace {
@@ -74,12 +75,13 @@ std::string StoreText::read_together(const Store& store, int width) {
 /// The value of `width` outputs from (m, n_run) on, of their sums in `sum`.
 std::string StoreText::outputs(const Store& store, int width) {
   const bool guarded = store.guard != nullptr && !store.guard->is_constant();
-  const bool together = store.contiguous >= width && !guarded;
+  const bool together = store.contiguous >= width && !guarded && store.places.empty();
   values_.indices[store.row_symbol] = "m";
   const std::string read = together ? read_together(store, width) : "";
   values_.indices[store.column_symbol] = "n";
   values_.known[store.sum] = "sum.at[j]";
   const std::string value = schedules::stored(values_, store.type, store.value);
+  name_places(values_, store.places);
   for (const Beside& beside : store.beside) values_.known.erase(beside.load);
   const Holes holes = {
       {"value", value},
@@ -89,6 +91,30 @@ std::string StoreText::outputs(const Store& store, int width) {
       {"width", std::to_string(width)},
       {"columns", std::to_string(store.columns)},
       {"guard", guarded ? fmt::format(" && ({})", values_.print(store.guard)) : ""}};
+  if (!store.places.empty()) {
+    Holes more = holes;
+    more["own"] = is_own(store.places);
+    more["empty"] = schedules::stored(values_, store.type, store.empty);
+    // Of a staging it is lanes that go through the places, from where they begin.
+    if (store.staging < 0) more["guard"] += from_begin(values_, store.places);
+    const std::string one =
+        filled("if (n < $columns$guard) $out[$element] = $own ? $value : $empty;\n", more);
+    if (store.staging >= 0) return "const int n = n_run, j = 0;\n" + one;
+    more["one"] = one;
+    more["last"] = place_name(store.places.size() - 1);
+    more["end"] = std::to_string(store.places.back().end);
+    more["apart"] = swaps(store) ? " * 8" : "";
+    return filled(R"(#pragma unroll
+for (int j = 0; j < $width; ++j) {
+  const int n = n_run + j$apart;
+#pragma unroll
+  for (int $last = 0; $last < $end; ++$last) {
+    $one
+  }
+}
+)",
+                  more);
+  }
   if (!together) {
     return filled(R"(#pragma unroll
 for (int j = 0; j < $width; ++j) {
@@ -123,6 +149,11 @@ $done
 std::string StoreText::of_group(std::int64_t elements) const {
   const std::string group = values_.indices.at(p_.group);
   return group == "0" ? "" : fmt::format(" + {} * {}", group, elements);
+}
+
+bool StoreText::swaps(const Store& store) const {
+  const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
+  return store.side_by_side && sums.of == SumsOf::kThread && sums.run() == 4 && store.runs < 0;
 }
 
 int StoreText::width_of(const Store& store) const {
@@ -176,6 +207,14 @@ void StoreText::write_by_threads(const Store& store, Code& code) {
       {"beside", std::to_string(sums.across * run)},
       {"outputs", outputs(store, width)}};
   std::string all = "// Outputs (m, n_run) and its right neighbours from their sums.\n";
+  const auto add = [&](const std::string& rest) {
+    // Not once for each output: that would be a loop for each, and all of them unrolled.
+    all += rest;
+    for (std::size_t i = store.places.size(); i-- > 1;)
+      all = "#pragma unroll 1\n" +
+            place_loop(place_name(i - 1), "0", std::to_string(store.places[i - 1].end), all);
+    code.block(all);
+  };
   all += filled(
       condition.empty()
           ? R"(const auto store = [&](int m, int n_run, const $prefixpack<$sum_type, $width>& sum) {
@@ -189,16 +228,40 @@ void StoreText::write_by_threads(const Store& store, Code& code) {
 };
 )",
       holes);
+  if (of_thread && swaps(store)) {
+    add(filled(
+        R"(// Eight lanes that have four neighbours each swap them, so that each has every eighth.
+const bool upper = lane / 8 % 2 != 0, odd = lane / 4 % 2 != 0;
+const auto swapped = [&](const $prefixpack<float, 4>& sum) -> $prefixpack<float, 4> {
+  const float one = __shfl_xor_sync(0xffffffffu, upper ? sum.at[0] : sum.at[2], 8);
+  const float other = __shfl_xor_sync(0xffffffffu, upper ? sum.at[1] : sum.at[3], 8);
+  const float made[4] = {upper ? one : sum.at[0], upper ? other : sum.at[1],
+                         upper ? sum.at[2] : one, upper ? sum.at[3] : other};
+  const float left = __shfl_xor_sync(0xffffffffu, odd ? made[0] : made[1], 4);
+  const float right = __shfl_xor_sync(0xffffffffu, odd ? made[2] : made[3], 4);
+  return {odd ? left : made[0], odd ? made[1] : left, odd ? right : made[2],
+          odd ? made[3] : right};
+};
+const int first = (thread_n - lane / 2 % 8) * 4 + lane / 2 % 2 * 4 + lane / 8 % 2 * 2 + lane / 4 % 2;
+#pragma unroll
+for (int i = 0; i < $of_rows; ++i) {
+  const int m = $row + i / $run * $below + thread_m * $run + i % $run;
+#pragma unroll
+  for (int j = 0; j < $runs; ++j) store(m, $column + j * $beside + first, swapped($sums_run));
+}
+)",
+        holes));
+    return;
+  }
   if (of_thread) {
-    all += filled(R"(#pragma unroll
+    add(filled(R"(#pragma unroll
 for (int i = 0; i < $of_rows; ++i) {
   const int m = $row + i / $run * $below + thread_m * $run + i % $run;
 #pragma unroll
   for (int j = 0; j < $runs; ++j) store(m, $column + j * $beside + thread_n * $run, $sums_run);
 }
 )",
-                  holes);
-    code.block(all);
+               holes));
     return;
   }
   const std::string rows =
@@ -232,17 +295,61 @@ for (int l = 0; l < $eighths; ++l) {
   if (of_warp) {
     Holes more = holes;
     more["rows"] = rows;
-    all += filled(R"(#pragma unroll
+    add(filled(R"(#pragma unroll
 for (int i = 0; i < $blocks; ++i) {
   const int m = $row + i * 16 + lane / 4;
   $rows
 }
 )",
-                  more);
+               more));
   } else {
-    all += filled("const int m = $row + warp * 16 + lane / 4;\n", holes) + rows;
+    add(filled("const int m = $row + warp * 16 + lane / 4;\n", holes) + rows);
   }
-  code.block(all);
+}
+
+std::string StoreText::turned_rows(const Store& store, const std::string& columns) {
+  const Holes row = {{"row", values_.print_index(store.row)}};
+  if (store.places.empty()) {
+    return filled(R"(// A warp has 32 rows of every second column.
+const int row = warp % 2 * 32 + lane;
+const int m = $row + row;
+)",
+                  row) +
+           columns;
+  }
+  std::vector<Place> others = store.places;
+  const Place last = others.back();
+  if (!store.side_by_side) {
+    return filled(R"(// A warp has the places of 32 rows of every second column.
+const int row = warp % 2 * 32 + lane;
+const int m = $row + row;
+)",
+                  row) +
+           over_places(values_, others, columns);
+  }
+  // Neighbouring lanes write neighbouring places, so that a warp's sectors are whole.
+  others.pop_back();
+  const std::string name = place_name(others.size());
+  const std::string own = fmt::format("beside + {}", last.own);
+  std::string body = over_places(values_, others, columns);
+  if (last.own == 0) {
+    body = fmt::format("const int {} = beside;\n", name) + body;
+  } else {
+    body =
+        place_loop(name, fmt::format("beside == 0 ? {} : {}", values_.print_index(last.begin), own),
+                   own + " + 1", body);
+  }
+  return filled(
+      R"(// A warp has the places of 32 rows of every second column: neighbours in the output.
+#pragma unroll
+for (int i = 0; i < $count; ++i) {
+  const int number = (warp % 2 * $count + i) * 32 + lane;
+  const int row = number / $count, beside = number % $count;
+  const int m = $row + row;
+  $body
+}
+)",
+      {{"count", std::to_string(last.end - last.own)}, {"row", row.at("row")}, {"body", body}});
 }
 
 /// Through shared memory, some columns at a time, from where neighbouring lanes read neighbouring
@@ -252,8 +359,32 @@ void StoreText::write_turned(const Store& store, Code& code) {
   const SharedTile& tile = p_.stagings[at].tile;
   const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
   const std::int64_t together = tile.layout.extent(1), line = tile.layout.dimension(1)[0].stride;
+  std::string parameters, places;
+  for (std::size_t i = 0; i < store.places.size(); ++i) {
+    parameters += fmt::format("int {}, ", place_name(i));
+    places += place_name(i) + ", ";
+  }
+  Holes holes = {{"prefix", p_.prefix},
+                 {"rows", std::to_string(store.rows)},
+                 {"columns", std::to_string(store.columns)},
+                 {"places_of", parameters},
+                 {"places", places},
+                 {"outputs", outputs(store, 1)},
+                 {"staging", called_.stagings[at]},
+                 {"of_group", of_group(tile.bytes() / 4)},
+                 {"parts", std::to_string(sums.columns / together)},
+                 {"together", std::to_string(together)},
+                 {"eighths", std::to_string(together / 8)},
+                 {"line", std::to_string(line)},
+                 {"sums", called_.sums[static_cast<std::size_t>(store.sums)]},
+                 {"column", values_.print_index(store.column)}};
+  holes["from_here"] = turned_rows(store, filled(R"(#pragma unroll 8
+for (int column = warp / 2; column < $together; column += 2)
+  store(m, $column + part * $together + column, $places{here[column * $line + row]});
+)",
+                                                 holes));
   code.block(filled(R"(// An output from its sum.
-const auto store = [&](int m, int n_run, const $prefixpack<float, 1>& sum) {
+const auto store = [&](int m, int n_run, $places_ofconst $prefixpack<float, 1>& sum) {
   if (m < $rows && n_run < $columns) {
     $outputs
   }
@@ -273,27 +404,10 @@ for (int part = 0; part < $parts; ++part) {
     to[$line + 8] = $sums[at + 3];
   }
   $prefixmeet_group();
-  // A warp has 32 rows of every second column.
-  const int row = warp % 2 * 32 + lane;
-  const int m = $row + row;
-  #pragma unroll 8
-  for (int column = warp / 2; column < $together; column += 2)
-    store(m, $column + part * $together + column, {here[column * $line + row]});
+  $from_here
 }
 )",
-                    {{"prefix", p_.prefix},
-                     {"rows", std::to_string(store.rows)},
-                     {"columns", std::to_string(store.columns)},
-                     {"outputs", outputs(store, 1)},
-                     {"staging", called_.stagings[at]},
-                     {"of_group", of_group(tile.bytes() / 4)},
-                     {"parts", std::to_string(sums.columns / together)},
-                     {"together", std::to_string(together)},
-                     {"eighths", std::to_string(together / 8)},
-                     {"line", std::to_string(line)},
-                     {"sums", called_.sums[static_cast<std::size_t>(store.sums)]},
-                     {"row", values_.print_index(store.row)},
-                     {"column", values_.print_index(store.column)}}));
+                    holes));
 }
 
 /// A band of outputs to `box`, in the swizzled places that the copy reads: 16 bits four matrices at

@@ -35,6 +35,8 @@ class StoreText {
   [[nodiscard]] std::string sum_type(const Store& store) const;
   [[nodiscard]] std::string some_sums(const Store& store, const std::string& at, int more,
                                       int count) const;
+  /// Whether threads swap their sums first, so that neighbouring lanes have neighbours.
+  [[nodiscard]] bool swaps(const Store& store) const;
   /// Outputs that a thread writes at once.
   [[nodiscard]] int width_of(const Store& store) const;
   /// Under which (m, n_run), of so many rows and columns, is an output; empty: always.
@@ -43,6 +45,8 @@ class StoreText {
   [[nodiscard]] std::string outputs(const Store& store, int width);
   [[nodiscard]] std::string read_together(const Store& store, int width);
   [[nodiscard]] std::string of_group(std::int64_t elements) const;
+  /// What a warp of write_turned() does with `columns`, statements for all columns of row m.
+  [[nodiscard]] std::string turned_rows(const Store& store, const std::string& columns);
   void write_by_threads(const Store& store, schedules::Code& code);
   void write_staged(const Store& store, schedules::Code& code);
   void write_turned(const Store& store, schedules::Code& code);

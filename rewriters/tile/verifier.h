@@ -149,6 +149,7 @@ class Verifier {
   /// In 16 bits what is added would be rounded once more than the nest says. And while copies add
   /// to a buffer, nobody may read it.
   void check_adds(const Store& store);
+  void check_places(const Store& store, bool by_threads);
 
   /// What is read several at once is read before the value chooses, and by the kernel's pointers.
   void check_beside(const Store& store);

@@ -344,12 +344,26 @@ void Verifier::check(const Store& store) {
     refuse(fmt::format("sums are stored with '{}', which they have already",
                        program_.sums[static_cast<std::size_t>(store.runs)].name));
   if (store.contiguous < 1) refuse("a store of no elements");
+  check_places(store, by_threads);
   // The next tile's outputs are other sums.
   begun_.erase(store.sums);
   begun_.erase(store.runs);
   check_beside(store);
   if (store.staging >= 0) store.view < 0 ? check_turned(store) : check_staged(store);
   if (store.adds) check_adds(store);
+}
+
+void Verifier::check_places(const Store& store, bool by_threads) {
+  if (store.places.empty()) return;
+  if (!by_threads || store.empty == nullptr)
+    refuse(fmt::format("a store to '{}' of several places by copies, or of no value for them",
+                       store.buffer));
+  for (const Place& place : store.places) {
+    const auto begin = place.begin == nullptr ? std::nullopt : program_.nodes->range(place.begin);
+    if (place.symbol < 0 || !begin || begin->low < 0 || begin->high > place.own ||
+        place.own >= place.end)
+      refuse(fmt::format("a store to '{}' whose places are not around its own", store.buffer));
+  }
 }
 
 void Verifier::check_adds(const Store& store) {

@@ -89,8 +89,10 @@ std::string Contraction::describe() const {
 
 namespace {
 
-/// `given`: what of the nest's guard keeps loads inside their buffers.
-Result<Contraction> analyse(const Goal& goal, std::shared_ptr<const nest::Nest> shared, Ref given) {
+/// `given`: what of the nest's guard keeps loads inside their buffers. `around`: what is written
+/// with each output of the nest.
+Result<Contraction> analyse(const Goal& goal, std::shared_ptr<const nest::Nest> shared, Ref given,
+                            std::optional<Contraction::Around> around) {
   Nodes& nodes = *goal.nodes;
   const nest::Nest& nest = *shared;
   if (nest.combine) return refused("contract: the nest combines with what is there");
@@ -264,6 +266,8 @@ Result<Contraction> analyse(const Goal& goal, std::shared_ptr<const nest::Nest> 
       nest.value, [&](Ref node) -> Ref { return node == reduction ? scaled : nullptr; }));
   c.element = flat(nest.element);
   c.guard = written;
+  if (around) around->change(flat);
+  c.around = std::move(around);
   add_bounds(c, c.guard, c.bounds);
   // Elsewhere the sum is not looked at.
   Ref chosen = c.value;
@@ -298,18 +302,44 @@ Result<Contraction> analyse(const Goal& goal, std::shared_ptr<const nest::Nest> 
   return c;
 }
 
+Result<Contraction> by_phases_or_not(const Goal& goal, const nest::Nest& nest,
+                                     const std::optional<Contraction::Around>& around) {
+  Nodes& nodes = *goal.nodes;
+  if (const auto phased = nest::by_phases(nodes, nest)) {
+    auto by_blocks = around;
+    if (by_blocks) {
+      by_blocks->change([&](Ref value) { return nodes.substitute(value, phased->by); });
+      by_blocks->guard = nodes.both(by_blocks->guard, phased->there);
+    }
+    auto found = analyse(goal, std::make_shared<const nest::Nest>(phased->nest), phased->given,
+                         std::move(by_blocks));
+    if (found) return found;
+  }
+  auto own = std::make_shared<nest::Nest>(nest);
+  if (own->guard == nullptr) own->guard = nodes.boolean(true);
+  const Ref given = own->guard;
+  return analyse(goal, std::move(own), given, around);
+}
+
+Contraction::Around around(const nest::Sparse& sparse) {
+  Contraction::Around made{.side_by_side = sparse.side_by_side,
+                           .element = sparse.element,
+                           .guard = sparse.guard,
+                           .empty = sparse.empty};
+  for (const nest::Sparse::Place& place : sparse.places)
+    made.places.push_back({place.symbol, place.begin, place.own, place.end});
+  return made;
+}
+
 }  // namespace
 
 Result<Contraction> analyse(const Goal& goal) {
   if (goal.nests.size() != 1) return refused("contract: more than one nest");
-  if (const auto phased = nest::by_phases(*goal.nodes, goal.nests[0])) {
-    auto found = analyse(goal, std::make_shared<const nest::Nest>(phased->nest), phased->given);
+  if (const auto sparse = nest::apart_from_empty(*goal.nodes, goal.nests[0])) {
+    auto found = by_phases_or_not(goal, sparse->nest, around(*sparse));
     if (found) return found;
   }
-  auto own = std::make_shared<nest::Nest>(goal.nests[0]);
-  if (own->guard == nullptr) own->guard = goal.nodes->boolean(true);
-  const Ref given = own->guard;
-  return analyse(goal, std::move(own), given);
+  return by_phases_or_not(goal, goal.nests[0], std::nullopt);
 }
 
 }  // namespace hone::schedules::contract

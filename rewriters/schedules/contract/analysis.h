@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "rewriters/schedules/contract/packing.h"
 #include "rewriters/schedules/contract/patches.h"
 #include "rewriters/schedules/generator.h"
+#include "rewriters/tile/program.h"
 
 namespace hone::schedules::contract {
 
@@ -63,6 +65,19 @@ struct Contraction {
   Ref element = nullptr;
   Ref guard = nullptr;
   int contiguous_n = 1;  ///< outputs side by side along n
+  /// Outputs without terms that are written with each one that has some: nest::Sparse.
+  struct Around {
+    std::vector<tile::Place> places;
+    bool side_by_side = false;
+    Ref element = nullptr, guard = nullptr, empty = nullptr;
+
+    /// All of its values changed.
+    void change(const std::function<Ref(Ref)>& by) {
+      for (tile::Place& place : places) place.begin = by(place.begin);
+      for (Ref* value : {&element, &guard, &empty}) *value = by(*value);
+    }
+  };
+  std::optional<Around> around;
   /// Where the sum is needed, and where its terms are not zero.
   std::vector<Bound> bounds;
   std::vector<std::string> inputs;  ///< buffers read, each once, in order

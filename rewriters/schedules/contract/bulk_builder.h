@@ -75,6 +75,8 @@ class BulkBuilder {
   /// Where shared memory is left for it, outputs are copied in bulk, as many columns at a time as
   /// fit.
   void stage_outputs();
+  /// Whether rows alone say which places around an output there are.
+  [[nodiscard]] bool places_are_of_rows() const;
 
   /// Buffers that the output's value reads, and the output where it is written by threads.
   void parameters();

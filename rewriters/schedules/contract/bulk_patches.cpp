@@ -39,6 +39,10 @@ void BulkBuilder::arrange_in_patches() {
   c_.value = by_patches_(c_.value);
   c_.element = by_patches_(c_.element);
   c_.guard = nodes_.both(rows.there, by_patches_(c_.guard));
+  if (c_.around) {
+    c_.around->change(by_patches_);
+    c_.around->guard = nodes_.both(rows.there, c_.around->guard);
+  }
   in_output_ = rows.there;
   c_.m = c_.a.outer = m;
   c_.k = c_.a.k = k;

@@ -10,6 +10,7 @@
 #include "rewriters/schedules/printing/emit.h"
 #include "rewriters/schedules/printing/text.h"
 #include "rewriters/schedules/products.h"
+#include "rewriters/tile/places_text.h"
 
 namespace hone::schedules::contract {
 namespace {
@@ -38,6 +39,7 @@ class Finish {
     return prefix + "pack<" + type + ", " + count + ">";
   }
   [[nodiscard]] std::string finished(const std::string& width, bool vector) const;
+  [[nodiscard]] std::string around(Printer& print, Holes holes) const;
   [[nodiscard]] std::string of_slices() const;
   [[nodiscard]] std::string of_tail() const;
   [[nodiscard]] int width() const { return c.n_size % 4 == 0 ? 4 : 1; }
@@ -55,7 +57,10 @@ std::string Finish::parameter_name(const std::string& buffer) const {
       "m",       "n",       "j",         "k",         "batch",    "column",     "m_first",
       "n_first", "n_run",   "number",    "run",       "slice",    "sum",        "more",
       "made",    "ordinal", "first_row", "rows_here", "in_group", "tile_number"};
-  return taken.contains(buffer) || buffer.starts_with("k") ? buffer + "_" : buffer;
+  return taken.contains(buffer) || (c.around && buffer.starts_with("place")) ||
+                 buffer.starts_with("k")
+             ? buffer + "_"
+             : buffer;
 }
 
 std::vector<tile::Program::Parameter> Finish::buffers() const {
@@ -98,7 +103,7 @@ std::string Finish::finished(const std::string& width, bool vector) const {
       {"columns", std::to_string(c.n_size)},
       {"width", width},
       {"guard", guarded ? fmt::format(" && {}", "(" + print.print(c.guard) + ")") : ""}};
-  if (vector && !guarded) {
+  if (vector && !guarded && !c.around) {
     return filled(R"($pack made;
 #pragma unroll
 for (int j = 0; j < $width; ++j) {
@@ -110,10 +115,31 @@ const int n = n_run;
 )",
                   holes);
   }
+  if (c.around) return around(print, holes);
   return filled(R"(#pragma unroll
 for (int j = 0; j < $width; ++j) {
   const int n = n_run + j;
   if (n < $columns$guard) $out[$element] = $value;
+}
+)",
+                holes);
+}
+
+/// The same with the outputs without terms around those.
+std::string Finish::around(Printer& print, Holes holes) const {
+  const Contraction::Around& all = *c.around;
+  tile::name_places(print, all.places);
+  holes["own"] = tile::is_own(all.places);
+  holes["empty"] = stored(print, c.nest->type, all.empty);
+  holes["element"] = print.print_index(all.element);
+  holes["guard"] = all.guard->is_constant() ? "" : " && (" + print.print(all.guard) + ")";
+  holes["all"] = tile::over_places(
+      print, all.places,
+      filled("if (n < $columns$guard) $out[$element] = $own ? $value : $empty;\n", holes));
+  return filled(R"(#pragma unroll
+for (int j = 0; j < $width; ++j) {
+  const int n = n_run + j;
+  $all
 }
 )",
                 holes);

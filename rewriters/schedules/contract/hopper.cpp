@@ -132,7 +132,7 @@ bool BulkBuilder::reads_fragments() const {
 void BulkBuilder::stage_outputs() {
   // Values that read the output's own buffer read it through a pointer.
   if (s_.split_k > 1) return;
-  if (tiling_ && !in_runs() && s_.bn >= 32) {
+  if (tiling_ && !in_runs() && s_.bn >= 32 && places_are_of_rows()) {
     // Outputs of neighbouring rows lie side by side.
     for (int columns = s_.bn; columns >= 32; columns /= 2) {
       const tile::Staging staging{s_.bm / 64,
@@ -155,6 +155,12 @@ void BulkBuilder::stage_outputs() {
     program_.views.push_back(*view);
     return;
   }
+}
+
+bool BulkBuilder::places_are_of_rows() const {
+  return !c_.around || std::ranges::none_of(c_.around->places, [&](const tile::Place& place) {
+    return place.begin->uses(c_.n);
+  });
 }
 
 void BulkBuilder::parameters() {
@@ -359,6 +365,7 @@ tile::Store BulkBuilder::store(const Place& where, Ref of_group) {
   store.element = nodes_.substitute(c_.element, batch);
   store.guard = nodes_.substitute(c_.guard, batch);
   store.beside = inputs_beside(nodes_, store);
+  add_places(c_, batch, store);
   if (program_.stagings.empty()) return store;
   store.staging = 0;
   if (!stores_by_copies()) return store;

@@ -67,6 +67,17 @@ KRange range_of_k(const Contraction& c, const std::vector<Bound>& bounds, Ref fi
   return {begin, end};
 }
 
+void add_places(const Contraction& c, const nest::Nodes::Substitution& known, tile::Store& store) {
+  if (!c.around) return;
+  Contraction::Around around = *c.around;
+  around.change([&](Ref value) { return c.nodes->substitute(value, known); });
+  store.places = around.places;
+  store.side_by_side = around.side_by_side;
+  store.empty = around.empty;
+  store.element = around.element;
+  store.guard = around.guard;
+}
+
 std::vector<tile::Program::Parameter> read_by(const std::vector<Ref>& values, const Contraction& c,
                                               const Goal& goal) {
   std::vector<tile::Program::Parameter> parameters;

@@ -1,5 +1,5 @@
-// Which tile of the output is a block's, and of which k its terms count: as integers of a tile
-// program.
+// Which tile of the output is a block's, of which k its terms count, and which outputs it writes
+// around those: as integers of a tile program.
 #pragma once
 
 #include <vector>
@@ -32,6 +32,10 @@ struct KRange {
 [[nodiscard]] KRange range_of_k(const Contraction& c, const std::vector<Bound>& bounds,
                                 Ref first_row, std::int64_t rows, Ref first_column,
                                 std::int64_t columns);
+
+/// Has the store write the outputs without terms around each of its own, if there are any; `known`:
+/// what symbols are there.
+void add_places(const Contraction& c, const nest::Nodes::Substitution& known, tile::Store& store);
 
 /// Every buffer that the values read, each once, as parameters; not `output`, nor what stands for
 /// the sum.

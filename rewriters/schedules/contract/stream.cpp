@@ -253,6 +253,7 @@ class StreamBuilder {
     store.guard = c_.guard;
     store.contiguous = c_.contiguous_n;
     store.beside = inputs_beside(nodes_, store);
+    add_places(c_, {}, store);
     return store;
   }
 

@@ -198,5 +198,154 @@ TEST(ContractPhases, AreReadInPatches) {
   EXPECT_NE(generated.source.find("full_patches"), std::string::npos);
 }
 
+/// A transposed convolution of any number of dimensions, and what follows it:
+/// C[n, o, y...] = relu(sum over c, k... of x[n, c, (y + pad - k dilation) / step...] * w[c, o,
+/// k...]
+/// + bias[o]) * scale[o].
+struct Transposed : NestCase {
+  struct Dimension {
+    std::int64_t size = 1, window = 3, step = 2, dilation = 2, pad = 1, more = 0;
+
+    [[nodiscard]] std::int64_t out() const {
+      return (size - 1) * step + 1 + (window - 1) * dilation + more - 2 * pad;
+    }
+  };
+  static constexpr std::int64_t kImages = 2;
+
+  Transposed(const std::vector<Dimension>& dimensions, MathLevel math, std::int64_t channels = 4,
+             std::int64_t outputs = 8, ScalarType type = ScalarType::kF32) {
+    task.math = math;
+    const auto at = [&](SymbolId symbol) { return nodes.index(symbol); };
+    const SymbolId n = nodes.new_symbol("n", kImages), o = nodes.new_symbol("o", outputs),
+                   c = nodes.new_symbol("c", channels);
+    std::vector<SymbolId> rounds = {c};
+    nest.dims = {n, o};
+    Ref x = nodes.add(nodes.scale(at(n), channels), at(c)),
+        w = nodes.add(nodes.scale(at(c), outputs), at(o)),
+        y = nodes.add(nodes.scale(at(n), outputs), at(o)), there = nodes.boolean(true);
+    for (const Dimension& d : dimensions) {
+      const SymbolId out = nodes.new_symbol("y", d.out()), k = nodes.new_symbol("k", d.window);
+      nest.dims.push_back(out);
+      rounds.push_back(k);
+      const Ref step = nodes.integer(d.step);
+      const Ref place =
+          nodes.add(nodes.subtract(at(out), nodes.scale(at(k), d.dilation)), nodes.integer(d.pad));
+      const Ref from = nodes.divide(place, step);
+      there = nodes.both(there, nodes.both(nodes.non_negative(place),
+                                           nodes.is_zero(nodes.remainder(place, step))));
+      there = nodes.both(there, nodes.less(from, nodes.integer(d.size)));
+      x = nodes.add(nodes.scale(x, d.size), from);
+      w = nodes.add(nodes.scale(w, d.window), at(k));
+      y = nodes.add(nodes.scale(y, d.out()), at(out));
+    }
+    const auto elements = [&](Ref place) { return nodes.range(place)->high + 1; };
+    std::int64_t inputs = kImages * channels;
+    for (const Dimension& d : dimensions) inputs *= d.size;
+    buffer("x", type, inputs, Role::kIn);
+    buffer("w", type, elements(w), Role::kIn);
+    buffer("bias", ScalarType::kF32, outputs, Role::kIn);
+    buffer("scale", ScalarType::kF32, outputs, Role::kIn);
+    buffer("C", type, elements(y), Role::kOut);
+    const auto f32 = [&](Op op, Ref a, Ref b) { return nodes.op(op, ScalarType::kF32, {a, b}); };
+    const auto load = [&](const char* name, ScalarType of, Ref place) {
+      return nodes.cast(nodes.load(name, of, place), ScalarType::kF32);
+    };
+    const Ref nothing = nodes.number(0, ScalarType::kF32);
+    const Ref term = f32(Op::kMul, load("x", type, x), load("w", type, w));
+    const Ref sum = nodes.reduce(Op::kAdd, rounds, nodes.select(there, term, nothing));
+    const Ref biased = f32(Op::kAdd, sum, load("bias", ScalarType::kF32, at(o)));
+    nest.buffer = "C";
+    nest.type = type;
+    nest.element = y;
+    nest.guard = nodes.boolean(true);
+    nest.value = nodes.cast(
+        f32(Op::kMul, f32(Op::kMax, biased, nothing), load("scale", ScalarType::kF32, at(o))),
+        type);
+    nest.covers = true;
+  }
+};
+using Dimensions = std::vector<Transposed::Dimension>;
+
+/// Kernels of each kind.
+void check_all(const Dimensions& dimensions) {
+  Transposed exact(dimensions, MathLevel::kReassociate);
+  exact.check(*kContract, {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"}}, 1e-5);
+  Transposed tf32(dimensions, MathLevel::kTf32);
+  tf32.check(*kContract, {{"pipe", "tf32"}, {"bm", "64"}, {"bn", "64"}}, 2e-3);
+  Transposed bulk(dimensions, MathLevel::kTf32);
+  bulk.check(*kContract, {{"pipe", "wgmma-bulk-tf32"}, {"bm", "64"}, {"bn", "64"}}, 2e-3);
+}
+
+/// Rows, columns and summed of the product, as phases say.
+std::string product_of(const Dimensions& dimensions, std::int64_t channels = 4) {
+  Transposed one(dimensions, MathLevel::kReassociate, channels);
+  const auto contraction = contract::analyse(one.goal());
+  return contraction ? contraction->describe() : contraction.error().message;
+}
+
+/// Stride and dilation share a factor: only outputs that have terms are multiplied.
+TEST(ContractPhases, WithoutTermsAreNotMultiplied) {
+  EXPECT_EQ(product_of({{.size = 9}}), "8 x 18 x 12");            // 2 x 9 of 2 x 19 outputs
+  EXPECT_EQ(product_of({{.size = 9, .pad = 0}}), "8 x 22 x 12");  // of 2 x 21
+  EXPECT_EQ(product_of({{.size = 9, .step = 3, .dilation = 3}}), "8 x 18 x 12");
+  EXPECT_EQ(product_of({{.size = 5}, {.size = 4}, {.size = 6}}), "8 x 240 x 108");
+  // Of one dimension alone, the other by phases; and by phases of what is left.
+  EXPECT_EQ(product_of({{.size = 5, .dilation = 1}, {.size = 6}}), "16 x 60 x 24");
+  EXPECT_EQ(product_of({{.size = 9, .step = 4}}), "18 x 16 x 8");
+  check_all({{.size = 9}});
+  check_all({{.size = 9, .pad = 0}});
+  check_all({{.size = 9, .more = 1}});
+  for (const std::int64_t pad : {0, 1, 2, 4})
+    check_all({{.size = 7, .step = 3, .dilation = 3, .pad = pad}});
+  check_all({{.size = 5}, {.size = 6, .pad = 2}});
+  check_all({{.size = 5, .step = 3, .dilation = 3, .more = 1}, {.size = 6, .step = 2}});
+  check_all({{.size = 3}, {.size = 4}, {.size = 5}});
+}
+
+TEST(ContractPhases, WithoutTermsBesideOthers) {
+  check_all({{.size = 5, .dilation = 1}, {.size = 6}});
+  check_all({{.size = 5}, {.size = 6, .dilation = 1}});
+  check_all({{.size = 9, .step = 4}});
+  check_all({{.size = 9, .step = 4, .pad = 2}, {.size = 5, .step = 6, .dilation = 3}});
+}
+
+/// What blocks share is finished with the outputs around, and 16 bits are stored so.
+TEST(ContractPhases, WithoutTermsAreWrittenByEveryKernel) {
+  const Dimensions dimensions = {{.size = 5}, {.size = 6}};
+  Transposed split(dimensions, MathLevel::kTf32, 32);
+  const Generated generated = split.check(
+      *kContract, {{"pipe", "wgmma-bulk-tf32"}, {"bm", "64"}, {"bn", "64"}, {"share", "all-4"}},
+      2e-3);
+  EXPECT_NE(generated.source.find("g_finish"), std::string::npos);
+  Transposed half(dimensions, MathLevel::kReassociate, 16, 16, ScalarType::kF16);
+  half.check(*kContract, {{"bm", "64"}, {"bn", "64"}}, 5e-3);
+}
+
+/// Outputs go by shared memory, or lanes swap them: neighbouring lanes write neighbours.
+TEST(ContractPhases, WithoutTermsAreWrittenInWholeSectors) {
+  for (const bool last : {false, true}) {
+    const Dimensions dimensions = {{.size = 5, .dilation = last ? 1 : 2},
+                                   {.size = 18, .dilation = last ? 2 : 1}};
+    Transposed exact(dimensions, MathLevel::kReassociate, 4, 32);
+    const Generated generated =
+        exact.check(*kContract, {{"pipe", "fma"}, {"bm", "32"}, {"bn", "64"}}, 1e-5);
+    EXPECT_EQ(generated.source.find("swapped") != std::string::npos, last);
+  }
+  for (const bool three : {false, true}) {
+    Dimensions dimensions = {{.size = 3}, {.size = 16}};
+    if (three) dimensions.insert(dimensions.begin(), {.size = 2, .window = 2, .pad = 0});
+    Transposed patches(dimensions, MathLevel::kTf32, 8, 32);
+    const Generated generated = patches.check(*kContract,
+                                              {{"pipe", "wgmma-bulk-tf32"},
+                                               {"bm", "128"},
+                                               {"bn", "64"},
+                                               {"stages", "3"},
+                                               {"share", "none"}},
+                                              2e-3);
+    EXPECT_NE(generated.source.find("full_patches"), std::string::npos);
+    EXPECT_NE(generated.source.find("beside = number % 2"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace hone::schedules

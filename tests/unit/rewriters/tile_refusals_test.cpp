@@ -331,6 +331,26 @@ TEST_F(TileRefusals, InputsThatAreReadTogether) {
             "a store reads together what are no elements side by side");
 }
 
+TEST_F(TileRefusals, PlacesAroundOutputs) {
+  const auto around = [](Good& g, std::int64_t begin, std::int64_t own, std::int64_t end) {
+    Store& store = g.the<Store>();
+    const SymbolId place = g.nodes.new_symbol("place", 3);
+    store.places = {{place, g.nodes.integer(begin), own, end}};
+    store.element = g.nodes.add(store.element, g.nodes.index(place));
+    store.empty = g.nodes.number(0, store.type);
+  };
+  EXPECT_EQ(with([&](Good& g) { around(g, 0, 1, 3); }), "");
+  const std::string why = "a store to 'C' whose places are not around its own";
+  EXPECT_EQ(with([&](Good& g) { around(g, 2, 1, 3); }), why);
+  EXPECT_EQ(with([&](Good& g) { around(g, 0, 3, 3); }), why);
+  EXPECT_EQ(with([&](Good& g) { around(g, -1, 1, 3); }), why);
+  EXPECT_EQ(with([&](Good& g) {
+              around(g, 0, 1, 3);
+              g.the<Store>().empty = nullptr;
+            }),
+            "a store to 'C' of several places by copies, or of no value for them");
+}
+
 TEST_F(TileRefusals, TilesAndTheirCopies) {
   const std::string of_a = "copy of 'A' to 'tile_A': ";
   EXPECT_EQ(with([](Good& g) { g.tile(0).layout = Layout({{{128, 72}}, {{64, 1}}}, 128); }),
