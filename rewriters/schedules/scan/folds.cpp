@@ -61,7 +61,7 @@ void ScanPrinter::print_within_threads() {
           fmt::format("const {} {} = {};", one.c_type, other,
                       one.shuffled("_up", fmt::format("{}[i], step, {}", one.totals, width))));
       code_.line(fmt::format("if (lane % {0} >= step) {1}[i] = {2};", width, one.totals,
-                             one.fold(other, one.totals + "[i]")));
+                             one.fold_few(other, one.totals + "[i]")));
     }
     code_.close();
     for (const Carried& one : carried_) {
@@ -83,7 +83,8 @@ void ScanPrinter::print_along() {
     code_.line("#pragma unroll");
     code_.open("for (int i = 0; i < kItems; ++i)");
     for (const Carried& one : carried_) {
-      code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold(one.carry, one.before + "[i]")));
+      code_.line(
+          fmt::format("{0}[i] = {1};", one.before, one.fold_few(one.carry, one.before + "[i]")));
       const std::string all = schedule_.team.threads > 1
                                   ? one.shuffled("", one.totals + "[i], kThreads - 1, kThreads")
                                   : one.totals + "[i]";
@@ -109,7 +110,7 @@ void ScanPrinter::print_sums_of_warps() {
   code_.open("for (int i = 0; i < kItems; ++i)");
   for (std::size_t k = 0; k < carried_.size(); ++k) {
     const Carried& one = carried_[k];
-    code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold(runs[k], one.before + "[i]")));
+    code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold_few(runs[k], one.before + "[i]")));
     code_.line(fmt::format("{} = {};", runs[k],
                            one.fold(runs[k], one.shuffled("", one.totals + "[i], 31"))));
   }
@@ -131,7 +132,8 @@ void ScanPrinter::print_sums_of_warps() {
     const std::string other = names_.fresh("other");
     code_.line(fmt::format("const {} {} = {};", one.c_type, other,
                            one.shuffled("_up", one.all + ", step")));
-    code_.line(fmt::format("if (lane % 32 >= step) {} = {};", one.all, one.fold(other, one.all)));
+    code_.line(
+        fmt::format("if (lane % 32 >= step) {} = {};", one.all, one.fold_few(other, one.all)));
     code_.close();
   }
 }
@@ -142,11 +144,11 @@ void ScanPrinter::print_before_vectors() {
     const std::string warps = names_.fresh("warps_before");
     code_.line(fmt::format("{} {} = {};", one.c_type, warps,
                            one.shuffled("", one.all + ", lane < 32 ? 0 : lane / 32 - 1")));
-    code_.line(
-        fmt::format("{0} = lane < 32 ? {1} : {2};", warps, one.carry, one.fold(one.carry, warps)));
+    code_.line(fmt::format("{0} = lane < 32 ? {1} : {2};", warps, one.carry,
+                           one.fold_few(one.carry, warps)));
     code_.line("#pragma unroll");
     code_.open("for (int i = 0; i < kItems; ++i)");
-    code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold(warps, one.before + "[i]")));
+    code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold_few(warps, one.before + "[i]")));
     code_.close();
     if (schedule_.single_pass) continue;
     code_.line(fmt::format("{} = {};", one.carry,
@@ -176,7 +178,7 @@ void ScanPrinter::print_across() {
     code_.line("#pragma unroll");
     code_.open("for (int part = 0; part < kThreads; ++part)");
     const std::string sum = fmt::format("{}{}[part][team]", one.sums, turn);
-    code_.line(fmt::format("if (part < lane) {} = {};", one.before, one.fold(one.before, sum)));
+    code_.line(fmt::format("if (part < lane) {} = {};", one.before, one.fold_few(one.before, sum)));
     code_.line(fmt::format("{} = {};", one.carry, one.fold(one.carry, sum)));
     code_.close();
   }

@@ -5,8 +5,9 @@
 // The kernel's own product has the range of its type: once it is 0 or infinite, it stays so, until
 // it is NaN. So each thread multiplies its own elements in that type and in the row's order,
 // starting from the pair before them. The first place where such a product is 0, infinite or NaN
-// is the row's minimum of such places. After it stands what the product was there, with the sign of
-// the pair, or NaN where the pair is: a pair is 0 where an element is, and infinite likewise.
+// is the row's minimum of such places. After it each thread begins with what the product was there,
+// 0, infinite or NaN, times the pair's mantissa: that has the sign, and is 0 or infinite where an
+// element was, which makes NaN of the other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,28 +24,34 @@ constexpr std::int64_t kMostExponent = 1100;
 constexpr int kFloatsAtOnce = 4;
 
 constexpr const char* kProducts =
-    R"(// A product that neither overflows nor underflows: of * 2^exponent. `of` is at least 0.5 and at
-// most 1, or 0, infinite or NaN.
+    R"(// A product that neither overflows nor underflows: of * 2^exponent. `of` is 0.5 to 1, or 0,
+// infinite or NaN; after $times_few smaller, but not by much.
 template <typename T>
 struct $Product {
   T of;
   int exponent;
 };
 
-template <typename T>
-__device__ __forceinline__ $Product<T> $product_of(double value) {
-  $Product<T> result;
-  result.of = static_cast<T>(frexp(value, &result.exponent));
-  return result;
+__device__ __forceinline__ $Product<double> $normal(double of, int exponent) {
+  const int high = __double2hiint(of), bits = high >> 20 & 2047;
+  if (bits == 0 || bits == 2047) return {of, exponent};
+  return {__hiloint2double((high & 0x800fffff) | 0x3fe00000, __double2loint(of)),
+          exponent + bits - 1022};
+}
+__device__ __forceinline__ $Product<float> $normal(float of, int exponent) {
+  const int all = __float_as_int(of), bits = all >> 23 & 255;
+  if (bits == 0 || bits == 255) return {of, exponent};
+  return {__int_as_float((all & 0x807fffff) | 0x3f000000), exponent + bits - 126};
 }
 
+// Of a few dozen in all: `of` does not become denormal.
+template <typename T>
+__device__ __forceinline__ $Product<T> $times_few($Product<T> a, $Product<T> b) {
+  return {a.of * b.of, a.exponent + b.exponent};
+}
 template <typename T>
 __device__ __forceinline__ $Product<T> $times($Product<T> a, $Product<T> b) {
-  $Product<T> result = {a.of * b.of, a.exponent + b.exponent};
-  if (fabs(result.of) < T(0.5)) {
-    result.of *= 2;
-    --result.exponent;
-  }
+  $Product<T> result = $normal(a.of * b.of, a.exponent + b.exponent);
   $limit
   return result;
 }
@@ -58,9 +65,24 @@ __device__ __forceinline__ $Product<T> $product_of(const T* values) {
     double part = values[first];
 #pragma unroll
     for (int i = first + 1; i < kCount && i < first + kAtOnce; ++i) part *= values[i];
-    result = first == 0 ? $product_of<T>(part) : $times(result, $product_of<T>(part));
+    const bool denormal = kAtOnce == 1 && fabs(part) < 0x1p-1022;
+    const $Product<double> normal = $normal(denormal ? part * 0x1p64 : part, denormal ? -64 : 0);
+    const $Product<T> next = {static_cast<T>(normal.of), normal.exponent};
+    result = first == 0 ? next : $times(result, next);
   }
   return result;
+}
+
+// The same as a number.
+__device__ __forceinline__ double $number_of($Product<double> value) {
+  const int exponent = max(-1200, min(1200, value.exponent)), half = exponent >> 1;
+  return value.of * __hiloint2double((1023 + half) << 20, 0) *
+         __hiloint2double((1023 + exponent - half) << 20, 0);
+}
+__device__ __forceinline__ float $number_of($Product<float> value) {
+  const int exponent = max(-240, min(240, value.exponent)), half = exponent >> 1;
+  return value.of * __int_as_float((127 + half) << 23) *
+         __int_as_float((127 + exponent - half) << 23);
 }
 
 template <typename T>
@@ -83,10 +105,15 @@ __device__ __forceinline__ $Product<T> $shuffle_xor($Product<T> value, int step)
 }
 
 // Where the product of a row becomes 0, infinite or NaN, if it does so at these elements: 4 times
-// where they begin, and 0, 1 or 2. A larger number where it does not.
-template <int kCount, typename T>
-__device__ __forceinline__ int $leaves($Product<T> before, const T* values, int at) {
-  T product = ldexp(before.of, before.exponent);
+// where they begin, and 0, 1 or 2. A larger number where it does not. `total`: a product of all
+// these elements, and others.
+template <int kCount, int kAtOnce, typename T>
+__device__ __forceinline__ int $leaves($Product<T> before, $Product<T> total, const T* values,
+                                       int at) {
+  // Four floats do not take a product of this size out of the range of double.
+  constexpr bool kFit = sizeof(T) == 8 && kAtOnce > 1 && kCount <= kAtOnce;
+  if (kFit && abs(before.exponent) < 300 && total.of != 0 && fabs(total.of) <= 1) return $never;
+  T product = $number_of(before);
 #pragma unroll
   for (int i = 0; i < kCount; ++i) product *= values[$place];
   if (product != product) return 4 * at + 2;
@@ -94,26 +121,16 @@ __device__ __forceinline__ int $leaves($Product<T> before, const T* values, int 
   return product == 0 ? 4 * at : $never;
 }
 
-// Each value becomes the product up to it$exclusive.
+// Each value becomes the product up to it$exclusive. Where that has left the range before, it
+// begins as what it was there, with the sign that it has here.
 template <int kCount, typename T>
 __device__ __forceinline__ void $multiply($Product<T> before, T* values, int at, int left) {
-  if (left >= 4 * at) {
-    T product = ldexp(before.of, before.exponent);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      $step
-    }
-    return;
-  }
-  // It has left the range: only signs, zeros, infinities and NaN count.
-  const T infinity = $infinity;
-  const T stays = left % 4 == 0 ? T(0) : left % 4 == 1 ? infinity : T($nan);
-  T product = before.of;
+  const int kind = left % 4;
+  const T stays = kind == 0 ? T(0) : T(kind == 1 ? $infinity : $nan);
+  T product = left < 4 * at ? before.of * stays : $number_of(before);
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    const T value = values[$place];
-    const bool plain = value != 0 && fabs(value) < infinity;
-    $stay
+    $step
   }
 }
 
@@ -147,6 +164,10 @@ std::string Carried::fold(const std::string& a, const std::string& b) const {
   return is_product() ? fmt::format("{}times({}, {})", prefix, a, b) : combined(op, type, a, b);
 }
 
+std::string Carried::fold_few(const std::string& a, const std::string& b) const {
+  return is_product() ? fmt::format("{}times_few({}, {})", prefix, a, b) : fold(a, b);
+}
+
 std::string Carried::shuffled(std::string_view how, const std::string& arguments) const {
   if (!is_product()) return fmt::format("__shfl{}_sync(0xffffffffu, {})", how, arguments);
   return fmt::format("{}shuffle{}({})", prefix, how, arguments);
@@ -170,33 +191,28 @@ void ScanPrinter::print_functions_of_products() {
                  {"nan", "__int_as_float(0x7fc00000)"},
                  {"never", std::to_string(kNeverLeaves)},
                  {"exclusive", plan_.exclusive ? ", without itself" : ""}};
-  const std::string multiply = "product *= plain ? (value < 0 ? T(-1) : T(1)) : value;";
-  if (plan_.exclusive) {
-    holes["step"] =
-        fmt::format("const T value = values[{0}];\nvalues[{0}] = product;\nproduct *= value;",
-                    holes["place"]);
-    holes["stay"] = fmt::format("values[{}] = product * stays;\n{}", holes["place"], multiply);
-  } else {
-    holes["step"] = fmt::format("product *= values[{0}];\nvalues[{0}] = product;", holes["place"]);
-    holes["stay"] = fmt::format("{}\nvalues[{}] = product * stays;", multiply, holes["place"]);
-  }
-  for (const char* name : {"Product", "product_of", "times", "shuffle", "shuffle_up", "shuffle_xor",
-                           "leaves", "multiply"}) {
+  const std::string place = holes["place"], take = fmt::format("values[{}] = product;", place);
+  holes["step"] =
+      plan_.exclusive
+          ? fmt::format("const T value = values[{}];\n{}\nproduct *= value;", place, take)
+          : fmt::format("product *= values[{}];\n{}", place, take);
+  for (const char* name : {"Product", "normal", "times_few", "times", "product_of", "number_of",
+                           "shuffle", "shuffle_up", "shuffle_xor", "leaves", "multiply"}) {
     holes[name] = prefix + name;
   }
   code_.lines(filled(kProducts, holes));
 }
 
 std::string tell_products(const std::string& prefix) {
-  return filled(kTellProducts, {{"Product", prefix + "Product"},
-                                {"tell", prefix + "tell"},
-                                {"told", prefix + "told"}});
+  return filled(
+      kTellProducts,
+      {{"Product", prefix + "Product"}, {"tell", prefix + "tell"}, {"told", prefix + "told"}});
 }
 
 void ScanPrinter::print_whole_product(const Carried& one, const std::string& to,
                                       const std::string& values, const char* count) {
-  code_.line(fmt::format("{} = {}product_of<{}, {}>({});", to, one.prefix, count, one.at_once,
-                         values));
+  code_.line(
+      fmt::format("{} = {}product_of<{}, {}>({});", to, one.prefix, count, one.at_once, values));
 }
 
 /// Of a product, beside its value before the first tile.
@@ -206,8 +222,8 @@ void ScanPrinter::print_range(const Carried& one) {
                          one.left, kNeverLeaves, one.element));
   if (!in_shared()) return;
   const Team& team = schedule_.team;
-  code_.line(fmt::format("__shared__ int {}{};", one.left_here,
-                         team.teams > 1 ? "[kRowsPerBlock]" : ""));
+  code_.line(
+      fmt::format("__shared__ int {}{};", one.left_here, team.teams > 1 ? "[kRowsPerBlock]" : ""));
   code_.line(fmt::format("if (lane == 0) {}{} = {};", one.left_here, team.teams > 1 ? "[team]" : "",
                          kNeverLeaves));
 }
@@ -236,9 +252,12 @@ void ScanPrinter::print_products() {
   };
   if (across) code_.open("");
   of_each([&](const Carried& one, const std::string& at) {
-    code_.line(fmt::format("if ({0} > 4 * {1}{5}) {0} = min({0}, {2}leaves<{3}>({4}, {6}, {1}));",
-                           one.left, at, one.prefix, count, before(one),
-                           ragged() ? fmt::format(" && {} < kCols", at) : "", values(one)));
+    code_.open(fmt::format("if ({} > 4 * {}{})", one.left, at,
+                           ragged() ? fmt::format(" && {} < kCols", at) : ""));
+    code_.line(fmt::format("{0} = min({0}, {1}leaves<{2}, {3}>({4}, {5}, {6}, {7}));", one.left,
+                           one.prefix, count, one.at_once, before(one),
+                           one.totals + (across ? "" : "[i]"), values(one), at));
+    code_.close();
   });
   if (across) code_.close();
   print_first_of_row();

@@ -32,6 +32,8 @@ struct Carried {
 
   [[nodiscard]] bool is_product() const { return scan::is_product(op, type); }
   [[nodiscard]] std::string fold(const std::string& a, const std::string& b) const;
+  /// Where at most 64 values that fold() gave, or single ones, come together.
+  [[nodiscard]] std::string fold_few(const std::string& a, const std::string& b) const;
   /// From another lane; `how`: "", "_up" or "_xor".
   [[nodiscard]] std::string shuffled(std::string_view how, const std::string& arguments) const;
 };
