@@ -9,9 +9,16 @@ void ScanPrinter::print_within_threads() {
   const bool across = schedule_.team.across;
   if (across) {
     code_.comment("Within a thread, whose elements follow each other.");
+    for (const Carried& one : carried_) {
+      if (one.is_product())
+        print_whole_product(one, fmt::format("const {} {}", one.c_type, one.totals), one.values,
+                            "kItems");
+    }
+    if (only_products()) return;
     code_.line("#pragma unroll");
     code_.open("for (int i = 1; i < kItems; ++i)");
     for (const Carried& one : carried_) {
+      if (one.is_product()) continue;
       code_.line(fmt::format("{0}[i] = {1};", one.values,
                              one.fold(one.values + "[i - 1]", one.values + "[i]")));
     }
@@ -24,19 +31,25 @@ void ScanPrinter::print_within_threads() {
   }
   code_.line("#pragma unroll");
   code_.open("for (int i = 0; i < kItems; ++i)");
-  if (vectors()) {
+  if (vectors() && !only_products()) {
     code_.line("#pragma unroll");
     code_.open(plan_.reverse ? "for (int v = kVec - 2; v >= 0; --v)"
                              : "for (int v = 1; v < kVec; ++v)");
     const std::string previous = plan_.reverse ? "[i][v + 1]" : "[i][v - 1]";
     for (const Carried& one : carried_) {
+      if (one.is_product()) continue;
       code_.line(fmt::format("{} = {};", at_lane(one.values),
                              one.fold(one.values + previous, at_lane(one.values))));
     }
     code_.close();
   }
   for (const Carried& one : carried_) {
-    code_.line(fmt::format("{}[i] = {};", one.totals, last_of(one.values)));
+    if (one.is_product()) {
+      print_whole_product(one, one.totals + "[i]", address_of_vector(one),
+                          vectors() ? "kVec" : "1");
+    } else {
+      code_.line(fmt::format("{}[i] = {};", one.totals, last_of(one.values)));
+    }
   }
   const std::string width = schedule_.team.threads < 32 ? "kThreads" : "32";
   if (schedule_.team.threads > 1) {
@@ -44,15 +57,16 @@ void ScanPrinter::print_within_threads() {
     code_.open(fmt::format("for (int step = 1; step < {}; step *= 2)", width));
     for (const Carried& one : carried_) {
       const std::string other = names_.fresh("other");
-      code_.line(fmt::format("const {} {} = __shfl_up_sync(0xffffffffu, {}[i], step, {});",
-                             one.c_type, other, one.totals, width));
+      code_.line(
+          fmt::format("const {} {} = {};", one.c_type, other,
+                      one.shuffled("_up", fmt::format("{}[i], step, {}", one.totals, width))));
       code_.line(fmt::format("if (lane % {0} >= step) {1}[i] = {2};", width, one.totals,
-                             one.fold(other, one.totals + "[i]")));
+                             one.fold_few(other, one.totals + "[i]")));
     }
     code_.close();
     for (const Carried& one : carried_) {
-      code_.line(fmt::format("{}[i] = __shfl_up_sync(0xffffffffu, {}[i], 1, {});", one.before,
-                             one.totals, width));
+      code_.line(fmt::format("{}[i] = {};", one.before,
+                             one.shuffled("_up", fmt::format("{}[i], 1, {}", one.totals, width))));
       code_.line(fmt::format("if (lane % {} == 0) {}[i] = {};", width, one.before, one.start));
     }
   } else {
@@ -69,11 +83,11 @@ void ScanPrinter::print_along() {
     code_.line("#pragma unroll");
     code_.open("for (int i = 0; i < kItems; ++i)");
     for (const Carried& one : carried_) {
-      code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold(one.carry, one.before + "[i]")));
-      const std::string all =
-          schedule_.team.threads > 1
-              ? fmt::format("__shfl_sync(0xffffffffu, {}[i], kThreads - 1, kThreads)", one.totals)
-              : one.totals + "[i]";
+      code_.line(
+          fmt::format("{0}[i] = {1};", one.before, one.fold_few(one.carry, one.before + "[i]")));
+      const std::string all = schedule_.team.threads > 1
+                                  ? one.shuffled("", one.totals + "[i], kThreads - 1, kThreads")
+                                  : one.totals + "[i]";
       code_.line(fmt::format("{} = {};", one.carry, one.fold(one.carry, all)));
     }
     code_.close();
@@ -96,10 +110,9 @@ void ScanPrinter::print_sums_of_warps() {
   code_.open("for (int i = 0; i < kItems; ++i)");
   for (std::size_t k = 0; k < carried_.size(); ++k) {
     const Carried& one = carried_[k];
-    code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold(runs[k], one.before + "[i]")));
-    code_.line(fmt::format(
-        "{} = {};", runs[k],
-        one.fold(runs[k], fmt::format("__shfl_sync(0xffffffffu, {}[i], 31)", one.totals))));
+    code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold_few(runs[k], one.before + "[i]")));
+    code_.line(fmt::format("{} = {};", runs[k],
+                           one.fold(runs[k], one.shuffled("", one.totals + "[i], 31"))));
   }
   code_.close();
   code_.comment("Over warps: each warp adds up all their sums.");
@@ -117,9 +130,10 @@ void ScanPrinter::print_sums_of_warps() {
     code_.line("#pragma unroll");
     code_.open("for (int step = 1; step < kWarps; step *= 2)");
     const std::string other = names_.fresh("other");
-    code_.line(fmt::format("const {} {} = __shfl_up_sync(0xffffffffu, {}, step);", one.c_type,
-                           other, one.all));
-    code_.line(fmt::format("if (lane % 32 >= step) {} = {};", one.all, one.fold(other, one.all)));
+    code_.line(fmt::format("const {} {} = {};", one.c_type, other,
+                           one.shuffled("_up", one.all + ", step")));
+    code_.line(
+        fmt::format("if (lane % 32 >= step) {} = {};", one.all, one.fold_few(other, one.all)));
     code_.close();
   }
 }
@@ -128,34 +142,35 @@ void ScanPrinter::print_sums_of_warps() {
 void ScanPrinter::print_before_vectors() {
   for (const Carried& one : carried_) {
     const std::string warps = names_.fresh("warps_before");
-    code_.line(fmt::format("{} {} = __shfl_sync(0xffffffffu, {}, lane < 32 ? 0 : lane / 32 - 1);",
-                           one.c_type, warps, one.all));
-    code_.line(
-        fmt::format("{0} = lane < 32 ? {1} : {2};", warps, one.carry, one.fold(one.carry, warps)));
+    code_.line(fmt::format("{} {} = {};", one.c_type, warps,
+                           one.shuffled("", one.all + ", lane < 32 ? 0 : lane / 32 - 1")));
+    code_.line(fmt::format("{0} = lane < 32 ? {1} : {2};", warps, one.carry,
+                           one.fold_few(one.carry, warps)));
     code_.line("#pragma unroll");
     code_.open("for (int i = 0; i < kItems; ++i)");
-    code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold(warps, one.before + "[i]")));
+    code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold_few(warps, one.before + "[i]")));
     code_.close();
     if (schedule_.single_pass) continue;
-    code_.line(fmt::format(
-        "{} = {};", one.carry,
-        one.fold(one.carry, fmt::format("__shfl_sync(0xffffffffu, {}, kWarps - 1)", one.all))));
+    code_.line(fmt::format("{} = {};", one.carry,
+                           one.fold(one.carry, one.shuffled("", one.all + ", kWarps - 1"))));
   }
 }
 
 void ScanPrinter::print_across() {
+  const auto whole_of = [](const Carried& one) {
+    return one.is_product() ? one.totals : one.values + "[kItems - 1]";
+  };
   if (schedule_.team.threads == 1) {
     for (const Carried& one : carried_) {
       code_.line(fmt::format("const {} {} = {};", one.c_type, one.before, one.carry));
-      code_.line(
-          fmt::format("{} = {};", one.carry, one.fold(one.carry, one.values + "[kItems - 1]")));
+      code_.line(fmt::format("{} = {};", one.carry, one.fold(one.carry, whole_of(one))));
     }
     return;
   }
   code_.comment("Over the threads of a row.");
   const std::string turn = loops() ? "[tile / kTile % 2]" : "";
   for (const Carried& one : carried_) {
-    code_.line(fmt::format("{}{}[lane][team] = {}[kItems - 1];", one.sums, turn, one.values));
+    code_.line(fmt::format("{}{}[lane][team] = {};", one.sums, turn, whole_of(one)));
   }
   code_.line("__syncthreads();");
   for (const Carried& one : carried_) {
@@ -163,7 +178,7 @@ void ScanPrinter::print_across() {
     code_.line("#pragma unroll");
     code_.open("for (int part = 0; part < kThreads; ++part)");
     const std::string sum = fmt::format("{}{}[part][team]", one.sums, turn);
-    code_.line(fmt::format("if (part < lane) {} = {};", one.before, one.fold(one.before, sum)));
+    code_.line(fmt::format("if (part < lane) {} = {};", one.before, one.fold_few(one.before, sum)));
     code_.line(fmt::format("{} = {};", one.carry, one.fold(one.carry, sum)));
     code_.close();
   }

@@ -35,8 +35,8 @@ std::int64_t sums_of(std::int64_t tiles) {
 }
 
 /// 8-byte words of a told value: 4 bytes of it are in each.
-std::int64_t words_of(const std::string& c_type) {
-  return c_type == "double" || c_type == "long long" ? 2 : 1;
+std::int64_t words_of(const std::string& c_type, bool product) {
+  return (c_type == "double" || c_type == "long long" ? 2 : 1) + (product ? 1 : 0);
 }
 
 constexpr const char* kTell =
@@ -77,7 +77,7 @@ constexpr const char* kLookBack =
 // to. Of each level (tiles, groups of 32, groups of 32 groups) the warp takes those before it in
 // its own group of the next level. The last in a group tells what that comes to.
 __device__ __forceinline__ $type $name(volatile unsigned long long* state, int index, $type own) {
-  constexpr int kTiles = $tiles, kLevels = $levels, kWords = sizeof($type) / 4;
+  constexpr int kTiles = $tiles, kLevels = $levels, kWords = $words;
   const int lane = threadIdx.x % 32;
   if (lane == 0) $tell(state + index * kWords, own);
   $type parts[kLevels];
@@ -101,7 +101,7 @@ __device__ __forceinline__ $type $name(volatile unsigned long long* state, int i
     $type part = parts[level];
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) {
-      const $type other = __shfl_xor_sync(0xffffffffu, part, step);
+      const $type other = $other;
       part = $fold_other;
     }
     before = $fold_before;
@@ -121,6 +121,8 @@ std::string look_back_name(const std::string& prefix, std::size_t i) {
   return fmt::format("{}look_back{}", prefix, i == 0 ? "" : std::to_string(i + 1));
 }
 
+std::string range_look_back(const std::string& prefix) { return prefix + "look_back_for_range"; }
+
 }  // namespace
 
 std::int64_t tiles_of(const Plan& plan, const Schedule& schedule) {
@@ -135,7 +137,9 @@ std::int64_t words_of_state(nest::Nodes& nodes, const Plan& plan, const Schedule
   Names names;
   for (const Running& one : plan.running) {
     const Accumulator like(nodes, one.node, one.each, names);
-    words += plan.rows * sums_of(tiles_of(plan, schedule)) * words_of(like.type);
+    const bool product = is_product(one.op, compute_type(one.each->type));
+    const std::int64_t sums = plan.rows * sums_of(tiles_of(plan, schedule));
+    words += sums * (words_of(like.type, product) + (product ? 1 : 0));
   }
   return words;
 }
@@ -145,18 +149,32 @@ void ScanPrinter::print_functions_of_look_back(Generated& generated) {
   const std::int64_t tiles = tiles_of(plan_, schedule_);
   const std::int64_t words = words_of_state(nodes_, plan_, schedule_);
   std::string text = filled(kTell, {{"tell", prefix + "tell"}, {"told", prefix + "told"}});
+  if (has_products()) text += tell_products(prefix);
+  Holes holes = {{"tiles", std::to_string(tiles)},
+                 {"levels", std::to_string(levels_of(tiles))},
+                 {"tell", prefix + "tell"},
+                 {"told", prefix + "told"}};
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     const Carried& one = carried_[i];
-    text += filled(kLookBack, {{"type", one.c_type},
-                               {"name", look_back_name(prefix, i)},
-                               {"tiles", std::to_string(tiles)},
-                               {"levels", std::to_string(levels_of(tiles))},
-                               {"start", one.start},
-                               {"tell", prefix + "tell"},
-                               {"told", prefix + "told"},
-                               {"fold_other", one.fold("part", "other")},
-                               {"fold_before", one.fold("part", "before")},
-                               {"fold_group", one.fold("part", "group")}});
+    holes["type"] = one.c_type;
+    holes["words"] = fmt::format("sizeof({}) / 4{}", one.element, one.is_product() ? " + 1" : "");
+    holes["name"] = look_back_name(prefix, i);
+    holes["start"] = one.start;
+    holes["other"] = one.shuffled("_xor", "part, step");
+    holes["fold_other"] = one.fold("part", "other");
+    holes["fold_before"] = one.fold("part", "before");
+    holes["fold_group"] = one.fold("part", "group");
+    text += filled(kLookBack, holes);
+  }
+  if (has_products()) {
+    holes["type"] = "int";
+    holes["words"] = "1";
+    holes["name"] = range_look_back(prefix);
+    holes["start"] = std::to_string(kNeverLeaves);
+    holes["other"] = "__shfl_xor_sync(0xffffffffu, part, step)";
+    for (const char* other : {"other", "before", "group"})
+      holes[fmt::format("fold_{}", other)] = fmt::format("min(part, {})", other);
+    text += filled(kLookBack, holes);
   }
   const std::string clear = prefix + "clear_kernel";
   text += filled(kClear, {{"clear", clear}, {"state", state_}, {"words", std::to_string(words)}});
@@ -186,6 +204,20 @@ void ScanPrinter::print_ticket() {
   code_.line("const int tile = index * kTile;");
 }
 
+void ScanPrinter::print_state() {
+  code_.line(
+      fmt::format("volatile unsigned long long* state = "
+                  "reinterpret_cast<volatile unsigned long long*>({}) + 1;",
+                  state_));
+}
+
+/// Of sums of which a row has `words`, the row's own; `first`: where those of all rows begin.
+std::string ScanPrinter::state_at(std::int64_t first, std::int64_t words) const {
+  std::string place = first > 0 ? fmt::format("state + {}", first) : "state";
+  if (plan_.rows > 1) place += fmt::format(" + row * {}", words);
+  return place;
+}
+
 void ScanPrinter::print_look_back() {
   std::vector<std::string> shared;
   for (const Carried& one : carried_) {
@@ -194,22 +226,17 @@ void ScanPrinter::print_look_back() {
   }
   code_.comment("The first warp tells what the tile comes to, and gathers what comes before it.");
   for (const Carried& one : carried_) {
-    code_.line(fmt::format("{} = __shfl_sync(0xffffffffu, {}, kWarps - 1);", one.carry, one.all));
+    code_.line(fmt::format("{} = {};", one.carry, one.shuffled("", one.all + ", kWarps - 1")));
   }
   code_.open("if (lane < 32)");
-  code_.line(
-      fmt::format("volatile unsigned long long* state = "
-                  "reinterpret_cast<volatile unsigned long long*>({}) + 1;",
-                  state_));
+  print_state();
   const std::int64_t sums = sums_of(tiles_of(plan_, schedule_));
   std::int64_t first = 0;
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     const Carried& one = carried_[i];
-    const std::int64_t words = words_of(one.c_type);
-    std::string place = first > 0 ? fmt::format("state + {}", first) : "state";
-    if (plan_.rows > 1) place += fmt::format(" + row * {}", sums * words);
+    const std::int64_t words = words_of(one.element, one.is_product());
     code_.line(fmt::format("{0} = {1}({2}, index, {0});", one.carry,
-                           look_back_name(helpers_.prefix(), i), place));
+                           look_back_name(helpers_.prefix(), i), state_at(first, sums * words)));
     code_.line(fmt::format("if (lane == 0) {} = {};", shared[i], one.carry));
     first += plan_.rows * sums * words;
   }
@@ -217,6 +244,37 @@ void ScanPrinter::print_look_back() {
   code_.line("__syncthreads();");
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     code_.line(fmt::format("{} = {};", carried_[i].carry, shared[i]));
+  }
+}
+
+/// Tiles tell where their products leave the range once they know what comes before them: none of
+/// these waits for another.
+void ScanPrinter::print_look_back_for_range() {
+  const std::int64_t sums = sums_of(tiles_of(plan_, schedule_));
+  std::int64_t first = 0;
+  for (const Carried& one : carried_)
+    first += plan_.rows * sums * words_of(one.element, one.is_product());
+  std::vector<std::string> before;
+  for (const Carried& one : carried_) {
+    before.push_back(names_.fresh(one.left + "_before"));
+    if (one.is_product()) code_.line(fmt::format("__shared__ int {};", before.back()));
+  }
+  code_.open("if (lane < 32)");
+  print_state();
+  for (std::size_t i = 0; i < carried_.size(); ++i) {
+    const Carried& one = carried_[i];
+    if (!one.is_product()) continue;
+    const std::string told = names_.fresh("told");
+    code_.line(fmt::format("const int {} = {}({}, index, {});", told,
+                           range_look_back(helpers_.prefix()), state_at(first, sums), one.left));
+    code_.line(fmt::format("if (lane == 0) {} = {};", before[i], told));
+    first += plan_.rows * sums;
+  }
+  code_.close();
+  code_.line("__syncthreads();");
+  for (std::size_t i = 0; i < carried_.size(); ++i) {
+    const Carried& one = carried_[i];
+    if (one.is_product()) code_.line(fmt::format("{0} = min({0}, {1});", one.left, before[i]));
   }
 }
 

@@ -241,13 +241,19 @@ namespace {
 std::int64_t registers_of_item(const Plan& plan, int width) {
   std::int64_t registers = 0;
   for (const Running& one : plan.running) {
-    const bool is_wide = size_of(one.each->type) == 8;
-    registers += (width + 2) * (is_wide ? 2 : 1);
+    const int words = size_of(one.each->type) == 8 ? 2 : 1;
+    registers += (width + 2) * words;
+    if (is_product(one.op, one.each->type)) registers += 2;  // exponents
   }
   return registers;
 }
 
 }  // namespace
+
+bool has_products(const Plan& plan) {
+  return std::ranges::any_of(plan.running,
+                             [](const Running& one) { return is_product(one.op, one.each->type); });
+}
 
 Result<Plan> plan_scan(const Goal& goal) { return Planner(goal).plan(); }
 
@@ -271,7 +277,7 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
   // Rows side by side: each thread's sum, of two tiles in turns, and the fold of parts before.
   const auto shared_bytes = [&] {
     const std::int64_t slots = std::int64_t{2} * team.threads * team.teams + fold_slots(team);
-    return slots * 8 * static_cast<std::int64_t>(plan.running.size());
+    return slots * (has_products(plan) ? 16 : 8) * static_cast<std::int64_t>(plan.running.size());
   };
   while (plan.across && team.threads > 1 &&
          shared_bytes() > goal.context->target.shared_per_block) {

@@ -35,6 +35,12 @@ struct Plan {
   std::vector<LaneBody::Store> stores;
 };
 
+/// A product of floats: parts of it are carried as mantissas and exponents.
+[[nodiscard]] inline bool is_product(Op op, ScalarType type) {
+  return op == Op::kMul && is_float(type);
+}
+[[nodiscard]] bool has_products(const Plan& plan);
+
 /// kRefused: no running reductions, or of several kinds.
 [[nodiscard]] Result<Plan> plan_scan(const Goal& goal);
 

@@ -11,6 +11,7 @@ void ScanPrinter::print(const std::string& name, const std::string& what, Genera
   collect_buffers();
   for (const Running& one : plan_.running) carried_.push_back(carried(one));
   tiles_ = plan_.length > tile();
+  if (has_products()) print_functions_of_products();
   if (schedule_.single_pass) print_functions_of_look_back(generated);
   const Team& team = schedule_.team;
   code_.comment(what);
@@ -29,6 +30,7 @@ void ScanPrinter::print(const std::string& name, const std::string& what, Genera
   } else {
     print_along();
   }
+  print_products();
   print_stores();
   if (loops()) code_.close();
   code_.close();
@@ -72,8 +74,8 @@ Carried ScanPrinter::carried(const Running& one) {
   result.op = one.op;
   result.type = compute_type(one.each->type);
   const Accumulator like(nodes_, one.node, one.each, names_);
-  result.c_type = like.type;
-  result.start = like.start;
+  result.element = result.c_type = like.type;
+  result.element_start = result.start = like.start;
   result.values = names_.fresh("value");
   result.totals = names_.fresh("total");
   result.before = names_.fresh("before");
@@ -81,6 +83,14 @@ Carried ScanPrinter::carried(const Running& one) {
   result.sums = names_.fresh("sums");
   result.all = names_.fresh("all");
   if (!is_float(result.type)) result.type = ScalarType::kI64;
+  if (result.is_product()) {
+    result.prefix = helpers_.prefix();
+    result.at_once = products_at_once(one.each);
+    result.c_type = fmt::format("{}Product<{}>", result.prefix, result.element);
+    result.start = result.c_type + "{0.5f, 1}";
+    result.left = names_.fresh("left");
+    result.left_here = names_.fresh(result.left + "_here");
+  }
   return result;
 }
 
@@ -140,6 +150,7 @@ void ScanPrinter::print_carry() {
     const Carried& one = carried_[i];
     code_.line(fmt::format("{} {} = {};  // of {}", one.c_type, one.carry, one.start,
                            tiles_ ? "the tiles before" : "what comes before"));
+    print_range(one);
     all.emplace_back(nodes_, plan_.running[i].node, plan_.running[i].each, names_);
     all.back().name = one.carry;
   }
@@ -158,8 +169,9 @@ void ScanPrinter::print_carry() {
   emit_team_fold(code_, names_, schedule_.team, all);
 }
 
-/// The loop over a thread's vectors, with `at` in the order of the scan and `col` in memory's.
-void ScanPrinter::open_items() {
+/// The loop over a thread's vectors, with `at` in the order of the scan and `col`, where it is
+/// asked for, in memory's.
+void ScanPrinter::open_items(bool column) {
   code_.line("#pragma unroll");
   code_.open("for (int i = 0; i < kItems; ++i)");
   const std::string place = schedule_.team.across ? "lane * kItems + i"
@@ -168,6 +180,7 @@ void ScanPrinter::open_items() {
   const std::string start = tiles_ ? "tile + " : "";
   code_.line(
       fmt::format("const int at = {}{};", start, vectors() ? "(" + place + ") * kVec" : place));
+  if (!column) return;
   code_.line(!plan_.reverse ? "const int col = at;"
              : vectors()    ? "const int col = kCols - kVec - at;"
                             : "const int col = kCols - 1 - at;");
@@ -182,7 +195,7 @@ LaneBody ScanPrinter::body() {
 
 void ScanPrinter::print_values() {
   for (const Carried& one : carried_) {
-    code_.line(fmt::format("{} {}[kItems]{};", one.c_type, one.values, vectors() ? "[kVec]" : ""));
+    code_.line(fmt::format("{} {}[kItems]{};", one.element, one.values, vectors() ? "[kVec]" : ""));
   }
   if (ragged()) {
     code_.comment("Beyond the end stands what changes nothing.");
@@ -193,7 +206,7 @@ void ScanPrinter::print_values() {
       code_.open("for (int v = 0; v < kVec; ++v)");
     }
     for (const Carried& one : carried_) {
-      code_.line(fmt::format("{} = {};", at_lane(one.values), one.start));
+      code_.line(fmt::format("{} = {};", at_lane(one.values), one.element_start));
     }
     if (vectors()) code_.close();
     code_.close();
@@ -217,7 +230,9 @@ void ScanPrinter::print_stores() {
     const Carried& one = carried_[i];
     const std::string before = one.before + (schedule_.team.across ? "" : "[i]");
     std::string text;
-    if (!plan_.exclusive) {
+    if (one.is_product()) {
+      text = at_lane(one.values);
+    } else if (!plan_.exclusive) {
       text = in_parentheses(one, before, at_lane(one.values));
     } else if (schedule_.team.across) {
       text = fmt::format("(i == 0 ? {0} : {1})", before,

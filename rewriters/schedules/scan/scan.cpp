@@ -22,6 +22,9 @@ std::string description(const Plan& plan) {
 /// So much that a second read would not find it in the L2 cache.
 bool is_large(const Plan& plan) { return plan.rows * plan.length >= (std::int64_t{1} << 23); }
 
+/// The kernel that folds parts has no exponents beside its products.
+bool may_cut(const Plan& plan) { return !has_products(plan); }
+
 /// What is done with rows too long for few blocks.
 struct Way {
   std::int64_t parts = 1;
@@ -42,7 +45,7 @@ Way way_of(const Step& step) {
 class Scan : public Generator {
  public:
   std::string_view name() const override { return "generate-scan"; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
   std::string_view summary() const override {
     return "reductions up to each index of an axis => one pass over each row: threads, warps and "
            "tiles carry what came before; legal when all of them run along the same axis";
@@ -51,13 +54,14 @@ class Scan : public Generator {
   Result<Offer> match(const Goal& goal) const override {
     const auto plan = plan_scan(goal);
     if (!plan) return std::unexpected(plan.error());
+    const bool cuts = may_cut(*plan);
     const std::int64_t parts = first_parts(goal, *plan);
     Schedule tiles = first_guess_of_tiles(goal, *plan);
-    const bool single_pass = tiles.single_pass && parts > 1 && is_large(*plan);
+    const bool single_pass = tiles.single_pass && parts > 1 && (is_large(*plan) || !cuts);
     const Schedule guess =
-        single_pass
-            ? tiles
-            : first_guess(goal, parts > 1 ? cut_rows(goal, *plan, parts, "p_").plan : *plan);
+        single_pass ? tiles
+                    : first_guess(goal, parts > 1 && cuts ? cut_rows(goal, *plan, parts, "p_").plan
+                                                          : *plan);
     Offer offer;
     offer.math = MathLevel::kReassociate;
     offer.description = description(*plan);
@@ -66,13 +70,13 @@ class Scan : public Generator {
     std::int64_t near = 1;
     while (near * 3 / 2 < parts) near *= 2;
     std::vector<ParameterValue> ways = {std::string("whole")};
-    for (std::int64_t n = 2; n <= std::min<std::int64_t>(1024, near * 4); n *= 2)
+    for (std::int64_t n = 2; cuts && n <= std::min<std::int64_t>(1024, near * 4); n *= 2)
       ways.emplace_back(fmt::format("parts-{}", n));
     if (tiles.single_pass) ways.emplace_back(std::string("single-pass"));
     space.values("long_rows", std::move(ways),
-                 single_pass ? "single-pass"
-                 : near > 1  ? fmt::format("parts-{}", near)
-                             : std::string("whole"));
+                 single_pass        ? "single-pass"
+                 : cuts && near > 1 ? fmt::format("parts-{}", near)
+                                    : std::string("whole"));
     space.powers("threads", plan->across ? 2 : 4, plan->across ? 32 : 1024, guess.team.threads);
     space.powers("rows", plan->across ? 32 : 1, 32, guess.team.teams);
     space.powers("vector", 1, widest(goal, *plan), guess.width);
@@ -91,7 +95,7 @@ class Scan : public Generator {
     const std::string what = description(*plan) + ".";
     const Way way = way_of(step);
     const bool single_pass = way.single_pass && first_guess_of_tiles(goal, *plan).single_pass;
-    const std::int64_t parts = single_pass ? 1 : parts_near(*plan, way.parts);
+    const std::int64_t parts = single_pass || !may_cut(*plan) ? 1 : parts_near(*plan, way.parts);
     ConcreteProgram concrete;  // the buffers, and those of the parts
     concrete.buffers = goal.concrete->buffers;
     if (parts > 1 && plan->rows * parts <= INT32_MAX / 64) {

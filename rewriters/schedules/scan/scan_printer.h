@@ -14,19 +14,36 @@ namespace hone::schedules::scan {
 struct Carried {
   Op op = Op::kAdd;
   ScalarType type = ScalarType::kF32;
-  std::string c_type;
-  std::string start;   ///< leaves others as they are
-  std::string values;  ///< of a thread's elements, folded within the thread
-  std::string totals;  ///< of its vectors
-  std::string before;  ///< what comes before each vector
-  std::string carry;   ///< what comes before the tile
-  std::string sums;    ///< shared: of warps (along), of threads (across)
-  std::string all;     ///< of a lane: the warps up to it (along)
+  std::string element, element_start;  ///< of a thread's elements: type, what changes nothing
+  std::string c_type;                  ///< of all others
+  std::string start;                   ///< leaves others as they are
+  std::string values;                  ///< of a thread's elements, folded within the thread
+  std::string totals;                  ///< of its vectors
+  std::string before;                  ///< what comes before each vector
+  std::string carry;                   ///< what comes before the tile
+  std::string sums;                    ///< shared: of warps (along), of threads (across)
+  std::string all;                     ///< of a lane: the warps up to it (along)
 
-  [[nodiscard]] std::string fold(const std::string& a, const std::string& b) const {
-    return combined(op, type, a, b);
-  }
+  // Of products of floats (products.cpp).
+  std::string prefix;          ///< of their functions
+  int at_once = 1;             ///< elements whose product is in the range of f64
+  std::string left;            ///< where the row's product leaves its range
+  std::string left_here = {};  ///< likewise, shared
+
+  [[nodiscard]] bool is_product() const { return scan::is_product(op, type); }
+  [[nodiscard]] std::string fold(const std::string& a, const std::string& b) const;
+  /// Where at most 64 values that fold() gave, or single ones, come together.
+  [[nodiscard]] std::string fold_few(const std::string& a, const std::string& b) const;
+  /// From another lane; `how`: "", "_up" or "_xor".
+  [[nodiscard]] std::string shuffled(std::string_view how, const std::string& arguments) const;
 };
+
+/// Larger than 4 times any place in a row, and 3.
+inline constexpr std::int64_t kNeverLeaves = INT32_MAX;
+/// Elements of which a product in f64 has all its bits, whatever they are.
+[[nodiscard]] int products_at_once(Ref each);
+/// What look-backs tell of products.
+[[nodiscard]] std::string tell_products(const std::string& prefix);
 
 class ScanPrinter : KernelPrinter<Schedule> {
  public:
@@ -43,7 +60,7 @@ class ScanPrinter : KernelPrinter<Schedule> {
   void print_constants();
   void print_threads();
   void print_carry();
-  void open_items();
+  void open_items(bool column = true);
   [[nodiscard]] LaneBody body();
   void print_values();
   void print_stores();
@@ -56,10 +73,23 @@ class ScanPrinter : KernelPrinter<Schedule> {
   void print_before_vectors();
   void print_across();
 
+  // products.cpp: of floats, in any order without overflow.
+  void print_functions_of_products();
+  void print_whole_product(const Carried& one, const std::string& to, const std::string& values,
+                           const char* count);
+  void print_range(const Carried& one);
+  void print_products();
+  void print_first_of_row();
+  [[nodiscard]] bool has_products() const;
+  [[nodiscard]] bool only_products() const;
+
   // look_back.cpp: over blocks.
   void print_functions_of_look_back(Generated& generated);
   void print_ticket();
   void print_look_back();
+  void print_look_back_for_range();
+  void print_state();
+  [[nodiscard]] std::string state_at(std::int64_t first, std::int64_t words) const;
 
   [[nodiscard]] std::int64_t tile() const {
     return std::int64_t{schedule_.team.threads} * schedule_.items * schedule_.width;
@@ -67,10 +97,17 @@ class ScanPrinter : KernelPrinter<Schedule> {
   [[nodiscard]] bool ragged() const { return plan_.length % tile() != 0; }
   [[nodiscard]] bool vectors() const { return schedule_.width > 1; }
   [[nodiscard]] bool warps() const { return !schedule_.team.across && schedule_.team.threads > 32; }
+  /// Threads of a row tell each other through shared memory.
+  [[nodiscard]] bool in_shared() const {
+    return warps() || (schedule_.team.across && schedule_.team.threads > 1);
+  }
   /// Tiles follow each other in a loop.
   [[nodiscard]] bool loops() const { return tiles_ && !schedule_.single_pass; }
   [[nodiscard]] std::string at_lane(const std::string& name) const {
     return name + (vectors() ? "[i][v]" : "[i]");
+  }
+  [[nodiscard]] std::string address_of_vector(const Carried& one) const {
+    return (vectors() ? "" : "&") + one.values + "[i]";
   }
   /// The last of a vector, in the order of the scan.
   [[nodiscard]] std::string last_of(const std::string& name) const {

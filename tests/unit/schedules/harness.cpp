@@ -414,6 +414,32 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
   }
 }
 
+std::vector<double> outputs_of(const Generator& generator, Problem& problem, const Choice& changed,
+                               const std::vector<double>& contents) {
+  const Generated generated = generate(generator, problem, changed);
+  Built built;
+  if (generated.source.empty() || !build(generated, problem, CodeFor::kEmulator, built)) return {};
+  auto program = runner::EmulatedProgram::load(built.runnable, 7,
+                                               runner::EmulatedProgram::Outputs::kUninitialised);
+  EXPECT_TRUE(program.has_value());
+  std::vector<std::uint8_t> bytes;
+  const auto put = [&](auto value) {
+    const auto* const from = reinterpret_cast<const std::uint8_t*>(&value);
+    bytes.insert(bytes.end(), from, from + sizeof(value));
+  };
+  for (const double value : contents) {
+    if (problem.concrete().buffers.front().type == ScalarType::kF64) {
+      put(value);
+    } else {
+      put(static_cast<float>(value));
+    }
+  }
+  EXPECT_TRUE((*program)->write(0, 0, bytes));
+  const auto report = (*program)->run_all(*built.module, 200'000'000, true);
+  EXPECT_EQ(report.verdict, Verdict::kOk) << report.detail << "\n" << generated.source;
+  return contents_of(**program, static_cast<int>(problem.concrete().buffers.size()) - 1);
+}
+
 Verdict verdict_of(const Generator& generator, Problem& problem, const Choice& changed) {
   const Generated generated = generate(generator, problem, changed);
   Built built;

@@ -65,6 +65,10 @@ using Choice = std::map<std::string, ParameterValue>;
 /// computes the same where that is quicker.
 void expect_right(const Generator& generator, Problem& problem, const Choice& changed = {},
                   double tolerance = 2e-5, Problem* known = nullptr);
+/// Generates and runs with these contents of the first buffer, f32 or f64; what is in the last.
+[[nodiscard]] std::vector<double> outputs_of(const Generator& generator, Problem& problem,
+                                             const Choice& changed,
+                                             const std::vector<double>& contents);
 /// What the checks say of what was generated, right or not.
 [[nodiscard]] Verdict verdict_of(const Generator& generator, Problem& problem,
                                  const Choice& changed = {});

@@ -1,0 +1,301 @@
+// Running products of floats. A product in another order overflows or underflows elsewhere: where
+// the row's values are 2^-200, then 2^200, the second half alone is infinite. So what threads,
+// warps and tiles tell each other is a mantissa and an exponent, whose range no row leaves.
+//
+// The kernel's own product has the range of its type: once it is 0 or infinite, it stays so, until
+// it is NaN. So each thread multiplies its own elements in that type and in the row's order,
+// starting from the pair before them. The first place where such a product is 0, infinite or NaN
+// is the row's minimum of such places. After it each thread begins with what the product was there,
+// 0, infinite or NaN, times the pair's mantissa: that has the sign, and is 0 or infinite where an
+// element was, which makes NaN of the other.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rewriters/schedules/printing/text.h"
+#include "rewriters/schedules/scan/scan_printer.h"
+
+namespace hone::schedules::scan {
+namespace {
+
+/// Exponents of elements lie between: those of f64, denormals too.
+constexpr std::int64_t kMostExponent = 1100;
+/// Elements of f32's range of which a product cannot leave f64's.
+constexpr int kFloatsAtOnce = 4;
+
+constexpr const char* kProducts =
+    R"(// A product that neither overflows nor underflows: of * 2^exponent. `of` is 0.5 to 1, or 0,
+// infinite or NaN; after $times_few smaller, but not by much.
+template <typename T>
+struct $Product {
+  T of;
+  int exponent;
+};
+
+__device__ __forceinline__ $Product<double> $normal(double of, int exponent) {
+  const int high = __double2hiint(of), bits = high >> 20 & 2047;
+  if (bits == 0 || bits == 2047) return {of, exponent};
+  return {__hiloint2double((high & 0x800fffff) | 0x3fe00000, __double2loint(of)),
+          exponent + bits - 1022};
+}
+__device__ __forceinline__ $Product<float> $normal(float of, int exponent) {
+  const int all = __float_as_int(of), bits = all >> 23 & 255;
+  if (bits == 0 || bits == 255) return {of, exponent};
+  return {__int_as_float((all & 0x807fffff) | 0x3f000000), exponent + bits - 126};
+}
+
+// Of a few dozen in all: `of` does not become denormal.
+template <typename T>
+__device__ __forceinline__ $Product<T> $times_few($Product<T> a, $Product<T> b) {
+  return {a.of * b.of, a.exponent + b.exponent};
+}
+template <typename T>
+__device__ __forceinline__ $Product<T> $times($Product<T> a, $Product<T> b) {
+  $Product<T> result = $normal(a.of * b.of, a.exponent + b.exponent);
+  $limit
+  return result;
+}
+
+// Of neighbours; kAtOnce of them stay in the range of double.
+template <int kCount, int kAtOnce, typename T>
+__device__ __forceinline__ $Product<T> $product_of(const T* values) {
+  $Product<T> result = {T(0.5), 1};
+#pragma unroll
+  for (int first = 0; first < kCount; first += kAtOnce) {
+    double part = values[first];
+#pragma unroll
+    for (int i = first + 1; i < kCount && i < first + kAtOnce; ++i) part *= values[i];
+    const bool denormal = kAtOnce == 1 && fabs(part) < 0x1p-1022;
+    const $Product<double> normal = $normal(denormal ? part * 0x1p64 : part, denormal ? -64 : 0);
+    const $Product<T> next = {static_cast<T>(normal.of), normal.exponent};
+    result = first == 0 ? next : $times(result, next);
+  }
+  return result;
+}
+
+// The same as a number.
+__device__ __forceinline__ double $number_of($Product<double> value) {
+  const int exponent = max(-1200, min(1200, value.exponent)), half = exponent >> 1;
+  return value.of * __hiloint2double((1023 + half) << 20, 0) *
+         __hiloint2double((1023 + exponent - half) << 20, 0);
+}
+__device__ __forceinline__ float $number_of($Product<float> value) {
+  const int exponent = max(-240, min(240, value.exponent)), half = exponent >> 1;
+  return value.of * __int_as_float((127 + half) << 23) *
+         __int_as_float((127 + exponent - half) << 23);
+}
+
+template <typename T>
+__device__ __forceinline__ $Product<T> $shuffle($Product<T> value, int lane, int width = 32) {
+  return {__shfl_sync(0xffffffffu, value.of, lane, width),
+          __shfl_sync(0xffffffffu, value.exponent, lane, width)};
+}
+
+template <typename T>
+__device__ __forceinline__ $Product<T> $shuffle_up($Product<T> value, int step,
+                                                  int width = 32) {
+  return {__shfl_up_sync(0xffffffffu, value.of, step, width),
+          __shfl_up_sync(0xffffffffu, value.exponent, step, width)};
+}
+
+template <typename T>
+__device__ __forceinline__ $Product<T> $shuffle_xor($Product<T> value, int step) {
+  return {__shfl_xor_sync(0xffffffffu, value.of, step),
+          __shfl_xor_sync(0xffffffffu, value.exponent, step)};
+}
+
+// Where the product of a row becomes 0, infinite or NaN, if it does so at these elements: 4 times
+// where they begin, and 0, 1 or 2. A larger number where it does not. `total`: a product of all
+// these elements, and others.
+template <int kCount, int kAtOnce, typename T>
+__device__ __forceinline__ int $leaves($Product<T> before, $Product<T> total, const T* values,
+                                       int at) {
+  // Four floats do not take a product of this size out of the range of double.
+  constexpr bool kFit = sizeof(T) == 8 && kAtOnce > 1 && kCount <= kAtOnce;
+  if (kFit && abs(before.exponent) < 300 && total.of != 0 && fabs(total.of) <= 1) return $never;
+  T product = $number_of(before);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) product *= values[$place];
+  if (product != product) return 4 * at + 2;
+  if (fabs(product) == T($infinity)) return 4 * at + 1;
+  return product == 0 ? 4 * at : $never;
+}
+
+// Each value becomes the product up to it$exclusive. Where that has left the range before, it
+// begins as what it was there, with the sign that it has here.
+template <int kCount, typename T>
+__device__ __forceinline__ void $multiply($Product<T> before, T* values, int at, int left) {
+  const int kind = left % 4;
+  const T stays = kind == 0 ? T(0) : T(kind == 1 ? $infinity : $nan);
+  T product = left < 4 * at ? before.of * stays : $number_of(before);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    $step
+  }
+}
+
+)";
+
+constexpr const char* kTellProducts =
+    R"(template <typename T>
+__device__ __forceinline__ void $tell(volatile unsigned long long* to, $Product<T> value) {
+  $tell(to, value.of);
+  $tell(to + sizeof(T) / 4, value.exponent);
+}
+
+template <typename T>
+__device__ __forceinline__ bool $told(const volatile unsigned long long* from, $Product<T>& value) {
+  const bool first = $told(from, value.of);
+  return $told(from + sizeof(T) / 4, value.exponent) && first;
+}
+
+)";
+
+}  // namespace
+
+int products_at_once(Ref each) {
+  const bool in_double = compute_type(each->type) == ScalarType::kF64;
+  const bool from_float =
+      each->is(Op::kCast) && is_float(each->args[0]->type) && size_of(each->args[0]->type) <= 4;
+  return in_double && !from_float ? 1 : kFloatsAtOnce;
+}
+
+std::string Carried::fold(const std::string& a, const std::string& b) const {
+  return is_product() ? fmt::format("{}times({}, {})", prefix, a, b) : combined(op, type, a, b);
+}
+
+std::string Carried::fold_few(const std::string& a, const std::string& b) const {
+  return is_product() ? fmt::format("{}times_few({}, {})", prefix, a, b) : fold(a, b);
+}
+
+std::string Carried::shuffled(std::string_view how, const std::string& arguments) const {
+  if (!is_product()) return fmt::format("__shfl{}_sync(0xffffffffu, {})", how, arguments);
+  return fmt::format("{}shuffle{}({})", prefix, how, arguments);
+}
+
+bool ScanPrinter::has_products() const {
+  return std::ranges::any_of(carried_, &Carried::is_product);
+}
+bool ScanPrinter::only_products() const {
+  return std::ranges::all_of(carried_, &Carried::is_product);
+}
+
+void ScanPrinter::print_functions_of_products() {
+  const bool long_rows = plan_.length > INT32_MAX / 2 / kMostExponent;
+  const std::string& prefix = helpers_.prefix();
+  Holes holes = {{"place", plan_.reverse && !plan_.across ? "kCount - 1 - i" : "i"},
+                 {"limit", long_rows ? "result.exponent = max(-(1 << 29), min(1 << 29, "
+                                       "result.exponent));"
+                                     : ""},
+                 {"infinity", "__int_as_float(0x7f800000)"},
+                 {"nan", "__int_as_float(0x7fc00000)"},
+                 {"never", std::to_string(kNeverLeaves)},
+                 {"exclusive", plan_.exclusive ? ", without itself" : ""}};
+  const std::string place = holes["place"], take = fmt::format("values[{}] = product;", place);
+  holes["step"] =
+      plan_.exclusive
+          ? fmt::format("const T value = values[{}];\n{}\nproduct *= value;", place, take)
+          : fmt::format("product *= values[{}];\n{}", place, take);
+  for (const char* name : {"Product", "normal", "times_few", "times", "product_of", "number_of",
+                           "shuffle", "shuffle_up", "shuffle_xor", "leaves", "multiply"}) {
+    holes[name] = prefix + name;
+  }
+  code_.lines(filled(kProducts, holes));
+}
+
+std::string tell_products(const std::string& prefix) {
+  return filled(
+      kTellProducts,
+      {{"Product", prefix + "Product"}, {"tell", prefix + "tell"}, {"told", prefix + "told"}});
+}
+
+void ScanPrinter::print_whole_product(const Carried& one, const std::string& to,
+                                      const std::string& values, const char* count) {
+  code_.line(
+      fmt::format("{} = {}product_of<{}, {}>({});", to, one.prefix, count, one.at_once, values));
+}
+
+/// Of a product, beside its value before the first tile.
+void ScanPrinter::print_range(const Carried& one) {
+  if (!one.is_product()) return;
+  code_.line(fmt::format("int {} = {};  // where the product leaves the range of {}, and how",
+                         one.left, kNeverLeaves, one.element));
+  if (!in_shared()) return;
+  const Team& team = schedule_.team;
+  code_.line(
+      fmt::format("__shared__ int {}{};", one.left_here, team.teams > 1 ? "[kRowsPerBlock]" : ""));
+  code_.line(fmt::format("if (lane == 0) {}{} = {};", one.left_here, team.teams > 1 ? "[team]" : "",
+                         kNeverLeaves));
+}
+
+/// From what is before each vector to the values.
+void ScanPrinter::print_products() {
+  if (!has_products()) return;
+  const bool across = schedule_.team.across;
+  code_.comment("Where the row's product first leaves its range.");
+  const auto values = [&](const Carried& one) {
+    return across ? one.values : address_of_vector(one);
+  };
+  const auto before = [&](const Carried& one) { return one.before + (across ? "" : "[i]"); };
+  const char* const count = across ? "kItems" : vectors() ? "kVec" : "1";
+  const auto of_each = [&](auto&& print) {
+    if (across) {
+      code_.line(fmt::format("const int first = {}lane * kItems;", tiles_ ? "tile + " : ""));
+    } else {
+      open_items(false);
+    }
+    const std::string at = across ? "first" : "at";
+    for (const Carried& one : carried_) {
+      if (one.is_product()) print(one, at);
+    }
+    if (!across) code_.close();
+  };
+  if (across) code_.open("");
+  of_each([&](const Carried& one, const std::string& at) {
+    code_.open(fmt::format("if ({} > 4 * {}{})", one.left, at,
+                           ragged() ? fmt::format(" && {} < kCols", at) : ""));
+    code_.line(fmt::format("{0} = min({0}, {1}leaves<{2}, {3}>({4}, {5}, {6}, {7}));", one.left,
+                           one.prefix, count, one.at_once, before(one),
+                           one.totals + (across ? "" : "[i]"), values(one), at));
+    code_.close();
+  });
+  if (across) code_.close();
+  print_first_of_row();
+  if (across) code_.open("");
+  of_each([&](const Carried& one, const std::string& at) {
+    code_.line(fmt::format("{}multiply<{}>({}, {}, {}, {});", one.prefix, count, before(one),
+                           values(one), at, one.left));
+  });
+  if (across) code_.close();
+}
+
+/// The minimum over the threads of a row, and in a single pass over the tiles before.
+void ScanPrinter::print_first_of_row() {
+  const Team& team = schedule_.team;
+  if (team.threads == 1) return;
+  if (!in_shared()) {
+    code_.line("#pragma unroll");
+    code_.open("for (int step = 1; step < kThreads; step *= 2)");
+    for (const Carried& one : carried_) {
+      if (!one.is_product()) continue;
+      code_.line(fmt::format("{0} = min({0}, __shfl_xor_sync(0xffffffffu, {0}, step));", one.left));
+    }
+    code_.close();
+    return;
+  }
+  const auto here = [&](const Carried& one) {
+    return one.left_here + (team.teams > 1 ? "[team]" : "");
+  };
+  for (const Carried& one : carried_) {
+    if (!one.is_product()) continue;
+    code_.line(fmt::format("if ({0} != {1}{3}) atomicMin(&{2}, {0});", one.left, kNeverLeaves,
+                           here(one), tiles_ ? fmt::format(" && {} >= 4 * tile", one.left) : ""));
+  }
+  code_.line("__syncthreads();");
+  for (const Carried& one : carried_) {
+    if (one.is_product()) code_.line(fmt::format("{} = {};", one.left, here(one)));
+  }
+  if (schedule_.single_pass) print_look_back_for_range();
+}
+
+}  // namespace hone::schedules::scan

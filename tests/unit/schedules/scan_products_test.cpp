@@ -1,0 +1,285 @@
+// Running products against the kernel's own order, where they leave the range of their type.
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <random>
+
+#include "rewriters/schedules/scan/scan.h"
+#include "tests/unit/schedules/harness.h"
+
+namespace hone::schedules {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Of the elements, and of what multiplies them.
+struct Types {
+  ScalarType element = ScalarType::kF32, product = ScalarType::kF32;
+  ScalarType result = product;
+};
+constexpr Types kAllTypes[] = {{ScalarType::kF32, ScalarType::kF32},
+                               {ScalarType::kF32, ScalarType::kF64},
+                               {ScalarType::kF64, ScalarType::kF64}};
+
+struct Shape {
+  std::int64_t rows = 1, cols = 1;
+  bool reverse = false, exclusive = false;
+  bool across = false;  ///< rows side by side in memory
+};
+
+void running_product(Problem& p, const Shape& shape, const Types& types) {
+  const auto [rows, cols] = std::pair(shape.rows, shape.cols);
+  const std::vector<std::int64_t> extents =
+      shape.across ? std::vector{cols, rows} : std::vector{rows, cols};
+  p.in("x", extents, types.element);
+  p.out("y", extents, types.result);
+  const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols), r = p.symbol("r", cols);
+  const auto at = [&](SymbolId column) {
+    return shape.across ? std::vector{p.at(column), p.at(i)} : std::vector{p.at(i), p.at(column)};
+  };
+  Ref apart =
+      shape.reverse ? p.nodes.subtract(p.at(r), p.at(j)) : p.nodes.subtract(p.at(j), p.at(r));
+  if (shape.exclusive) apart = p.nodes.subtract(apart, p.nodes.integer(1));
+  const Ref x = p.nodes.cast(p.load("x", at(r)), types.product);
+  const Ref body =
+      p.nodes.select(p.nodes.non_negative(apart), x, p.nodes.identity(Op::kMul, x->type));
+  p.store("y", shape.across ? std::vector{j, i} : std::vector{i, j}, at(j),
+          p.nodes.reduce(Op::kMul, {r}, body));
+}
+
+/// What the kernel of a thread for each row gives.
+template <typename T>
+std::vector<double> in_order(const std::vector<double>& x, const Shape& shape) {
+  std::vector<double> y(x.size());
+  for (std::int64_t row = 0; row < shape.rows; ++row) {
+    T product = 1;
+    for (std::int64_t k = 0; k < shape.cols; ++k) {
+      const std::int64_t column = shape.reverse ? shape.cols - 1 - k : k;
+      const auto at = static_cast<std::size_t>(shape.across ? column * shape.rows + row
+                                                            : row * shape.cols + column);
+      if (shape.exclusive) y[at] = product;
+      product *= static_cast<T>(x[at]);
+      if (!shape.exclusive) y[at] = product;
+    }
+  }
+  return y;
+}
+
+void expect_in_order(const Shape& shape, const Types& types, const Choice& choice,
+                     const std::vector<double>& x, double tolerance) {
+  Problem p;
+  running_product(p, shape, types);
+  const std::vector<double> got = outputs_of(*make_scan(), p, choice, x);
+  const std::vector<double> want =
+      types.product == ScalarType::kF64 ? in_order<double>(x, shape) : in_order<float>(x, shape);
+  ASSERT_EQ(got.size(), want.size());
+  int wrong = 0;
+  for (std::size_t k = 0; k < want.size() && wrong < 3; ++k) {
+    if (std::isnan(want[k]) ? std::isnan(got[k]) : want[k] == got[k]) continue;
+    if (std::isfinite(want[k]) && std::fabs(got[k] - want[k]) <= tolerance * std::fabs(want[k]))
+      continue;
+    ++wrong;
+    ADD_FAILURE() << "y[" << k << "]: " << got[k] << ", not " << want[k] << ", cols " << shape.cols
+                  << (shape.reverse ? ", reverse" : "") << (shape.exclusive ? ", exclusive" : "")
+                  << ", " << to_string(types.product) << " of " << to_string(types.element);
+  }
+  if (wrong > 0) {
+    Problem again;
+    running_product(again, shape, types);
+    ADD_FAILURE() << generate(*make_scan(), again, choice).source;
+  }
+}
+
+const std::vector<Choice> kAlong = {
+    {},
+    {{"threads", std::int64_t{4}}, {"items", std::int64_t{2}}},
+    {{"threads", std::int64_t{32}}, {"items", std::int64_t{1}}, {"vector", std::int64_t{1}}},
+    {{"threads", std::int64_t{64}}, {"rows", std::int64_t{2}}, {"items", std::int64_t{2}}},
+    {{"threads", std::int64_t{128}}, {"rows", std::int64_t{1}}, {"items", std::int64_t{4}}},
+    {{"threads", std::int64_t{64}},
+     {"items", std::int64_t{1}},
+     {"long_rows", std::string("single-pass")}},
+    {{"threads", std::int64_t{128}},
+     {"items", std::int64_t{2}},
+     {"vector", std::int64_t{1}},
+     {"long_rows", std::string("single-pass")}},
+};
+const std::vector<Choice> kAcross = {
+    {},
+    {{"threads", std::int64_t{2}}, {"items", std::int64_t{16}}},
+    {{"threads", std::int64_t{8}}, {"items", std::int64_t{4}}},
+};
+
+void at_all_points(Shape shape, const Types& types, const std::vector<double>& x,
+                   double tolerance = 0) {
+  for (const Choice& choice : shape.across ? kAcross : kAlong)
+    expect_in_order(shape, types, choice, x, tolerance);
+}
+
+/// Powers of two, of which every product is exact, or out of range.
+class Powers {
+ public:
+  Powers(unsigned seed, ScalarType element)
+      : random_(seed),
+        low_(element == ScalarType::kF64 ? -1074 : -149),
+        high_(element == ScalarType::kF64 ? 1023 : 127) {}
+
+  /// Most within 2^-spread to 2^spread, some anywhere; `rare`: one of so many is no number, or 0.
+  std::vector<double> of(const Shape& shape, int spread, int rare) {
+    std::vector<double> x(static_cast<std::size_t>(shape.rows * shape.cols));
+    for (double& value : x) {
+      const bool anywhere = below(40) == 0;
+      const int exponent =
+          anywhere ? low_ + below(high_ - low_ + 1) : below(2 * spread + 1) - spread;
+      value = std::ldexp(below(2) == 0 ? 1.0 : -1.0, exponent);
+      if (rare > 0 && below(rare) == 0) {
+        const double kinds[] = {0, -0.0, kInfinity, -kInfinity, std::nan("")};
+        value = kinds[below(5)];
+      }
+    }
+    return x;
+  }
+
+ private:
+  int below(int end) { return std::uniform_int_distribution<int>(0, end - 1)(random_); }
+  std::mt19937 random_;
+  int low_, high_;
+};
+
+TEST(ScanProducts, LeaveTheRangeWhereTheKernelDoes) {
+  for (const Types& types : kAllTypes) {
+    unsigned seed = 1;
+    for (const bool reverse : {false, true}) {
+      for (const bool exclusive : {false, true}) {
+        const Shape half{2, 1100}, shape{4, 1100, reverse, exclusive};
+        std::vector<double> x = Powers(++seed, types.element).of(half, 3, 0);
+        const std::vector<double> rest = Powers(++seed, types.element).of(half, 3, 700);
+        x.insert(x.end(), rest.begin(), rest.end());
+        at_all_points(shape, types, x);
+        if (reverse == exclusive) {
+          const Shape ragged{2, 777, reverse, exclusive};
+          at_all_points(ragged, types, Powers(++seed, types.element).of(ragged, 1, 2000));
+        }
+        const Shape across{35, 200, reverse, exclusive, true};
+        at_all_points(across, types, Powers(++seed, types.element).of(across, 3, 400));
+      }
+    }
+  }
+}
+
+// Each row by itself: what parts of it come to leaves the range one way, what is before the other.
+TEST(ScanProducts, PartsLeaveTheRangeTheOtherWay) {
+  using Row = std::function<double(std::int64_t)>;
+  const std::vector<Row> rows = {
+      [](auto j) { return std::ldexp(1, j < 200 ? -100 : 100); },
+      [](auto j) { return std::ldexp(1, j < 200 ? 100 : -100); },
+      [](auto j) { return j == 900 ? 0 : std::ldexp(-1, 7); },
+      [](auto j) { return j == 900 ? kInfinity : std::ldexp(-1, -7); },
+      [](auto j) { return j == 3 ? 0 : std::ldexp(1, 50); },
+      [](auto j) { return j == 700 ? std::nan("") : -1; },
+      [](auto j) { return j == 200    ? kInfinity
+                          : j == 1100 ? 0
+                                      : 1; },
+      [](auto j) { return std::ldexp(1, j % 2 == 0 ? 120 : -120); },
+      [](auto j) {
+        return std::ldexp(1, j < 2 ? 60 : j < 4 ? -60 : j < 8 ? 60 : j < 20 ? -60 : 0);
+      },
+      [](auto j) {
+        return std::ldexp(j % 2 == 0 ? -1 : 1, j % 3 == 0 ? -149 : j % 3 == 1 ? 75 : 74);
+      },
+      [](auto j) {
+        return std::ldexp(1, j < 1 ? -149 : j < 2 ? 120 : 0);
+      },
+      [](auto j) { return j < 1000 ? 1 : std::ldexp(1, -1 * (j % 2)); },
+  };
+  const Shape shape{static_cast<std::int64_t>(rows.size()), 1600};
+  std::vector<double> x, turned;
+  for (const Row& row : rows) {
+    for (std::int64_t j = 0; j < shape.cols; ++j) x.push_back(row(j));
+  }
+  for (std::int64_t j = 0; j < shape.cols; ++j) {
+    for (const Row& row : rows) turned.push_back(row(j));
+  }
+  for (const Types& types : kAllTypes) {
+    at_all_points(shape, types, x);
+    at_all_points({shape.rows, shape.cols, false, false, true}, types, turned);
+  }
+}
+
+// Where it stays in the range it is as near as any order.
+TEST(ScanProducts, AreNear) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> values(0.8, 1.23);
+  for (const Types& types : kAllTypes) {
+    const Shape shape{3, 1600};
+    std::vector<double> x(static_cast<std::size_t>(shape.rows * shape.cols));
+    for (double& value : x) value = static_cast<float>(values(random));
+    at_all_points(shape, types, x, types.product == ScalarType::kF64 ? 1e-12 : 2e-4);
+  }
+}
+
+TEST(ScanProducts, GroupsOfTiles) {
+  const Shape shape{2, 64 * 70 + 3};
+  for (const Types& types : kAllTypes) {
+    const Choice choice = {{"threads", std::int64_t{64}},
+                           {"items", std::int64_t{1}},
+                           {"vector", std::int64_t{1}},
+                           {"long_rows", std::string("single-pass")}};
+    expect_in_order(shape, types, choice, Powers(77, types.element).of(shape, 1, 0), 0);
+    expect_in_order(shape, types, choice, Powers(78, types.element).of(shape, 1, 2500), 0);
+  }
+}
+
+// Beside a sum: each is carried in its own way.
+TEST(ScanProducts, BesideSums) {
+  for (const char* way : {"whole", "single-pass"}) {
+    Problem p;
+    p.in("x", {2, 1280}, ScalarType::kF32, 0.5, 1.6);
+    p.out("y", {2, 1280});
+    const SymbolId i = p.symbol("i", 2), j = p.symbol("j", 1280), r = p.symbol("r", 1280);
+    const Ref inside = p.nodes.non_negative(p.nodes.subtract(p.at(j), p.at(r)));
+    const Ref x = p.load("x", {p.at(i), p.at(r)});
+    const auto folded = [&](Op op) {
+      return p.nodes.reduce(op, {r}, p.nodes.select(inside, x, p.nodes.identity(op, x->type)));
+    };
+    p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("*", {folded(Op::kAdd), folded(Op::kMul)}));
+    expect_right(*make_scan(), p,
+                 {{"long_rows", std::string(way)},
+                  {"threads", std::int64_t{64}},
+                  {"items", std::int64_t{1}}},
+                 1e-3);
+  }
+}
+
+TEST(ScanProducts, DISABLED_Variant) {
+  Problem p;
+  const auto number = [](const char* name, int other) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? other : std::atoi(text);
+  };
+  running_product(p, {number("ROWS", 32768), number("COLS", 32768)},
+                  {ScalarType::kF32, ScalarType::kF64, ScalarType::kF32});
+  std::cout << variant_text(*make_scan(), p, choice_from(std::getenv("VARIANT")));
+}
+
+// Nobody carries exponents from the kernel that folds parts.
+TEST(ScanProducts, RowsAreNotCut) {
+  Problem p;
+  running_product(p, {1, 1 << 20}, {});
+  const auto offer = make_scan()->match(p.goal());
+  ASSERT_TRUE(offer.has_value());
+  for (const Parameter& parameter : offer->parameters) {
+    if (parameter.name != "long_rows") continue;
+    EXPECT_EQ(parameter.domain.size(), 2U);
+  }
+  Problem whole;
+  running_product(whole, {3, 768}, {});
+  EXPECT_EQ(generate(*make_scan(), whole, {{"long_rows", std::string("parts-4")}})
+                .source.find("own_part"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace hone::schedules
