@@ -33,7 +33,9 @@ std::string reason(int count, const std::string& first) {
 std::string ends_text(const SearchOutcome& outcome) {
   const FinalEnds& ends = outcome.ends;
   const int all = outcome.seemed_faster;
-  if (all == 0 || ends.faster > 0) return "";
+  const bool confirmed =
+      !outcome.ranked.empty() && !outcome.ranked.front().candidate.recipe.empty();
+  if (all == 0 || ends.faster > 0 || confirmed) return "";
   const bool may_ask_for_more = outcome.stop_reason != StopReason::kInterrupted;
   const std::string unchecked = "could not be checked", others = "did not come to the final stage";
   Ways ways(all);
@@ -42,14 +44,14 @@ std::string ends_text(const SearchOutcome& outcome) {
   ways.add(ends.no_faster, "were no faster when timed again", "was no faster when timed again", "");
   ways.add(ends.unchecked, unchecked, unchecked, reason(ends.unchecked, ends.why_unchecked));
   ways.add(ends.late, "were not checked in time", "was not checked in time",
-           may_ask_for_more ? ": a larger budget has more of it" : "");
+           may_ask_for_more ? ": a longer budget leaves more time for that" : "");
   ways.add(all - ends.failed - ends.no_faster - ends.unchecked - ends.late, others, others, "");
   if (all == 1)
-    return fmt::format("the program that seemed faster, {:.2f} times, was not in the end: {}",
+    return fmt::format("one program seemed faster ({:.2f} times), and was not confirmed: {}",
                        outcome.seemed_speedup, ways.text());
   return fmt::format(
-      "none of {} programs that seemed faster, the best of them {:.2f} times, was in the end: {}",
-      all, outcome.seemed_speedup, ways.text());
+      "{} programs seemed faster (the best {:.2f} times), and none was confirmed: {}", all,
+      outcome.seemed_speedup, ways.text());
 }
 
 }  // namespace hone::results

@@ -7,8 +7,8 @@
 
 namespace hone::results {
 
-/// "none of 5 programs that seemed faster, the best of them 2.31 times, was in the end: 2
-/// failed their checks, the first: wrong_result (...); ..."; empty: none seemed faster, or one is.
+/// "5 programs seemed faster (the best 2.31 times), and none was confirmed: 2 failed their checks,
+/// the first: wrong_result (...); ..."; empty: none seemed faster, or one is.
 [[nodiscard]] std::string ends_text(const SearchOutcome& outcome);
 
 }  // namespace hone::results

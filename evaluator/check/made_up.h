@@ -19,9 +19,9 @@ inline constexpr double kLastBits = 0x1p-22, kOffByChance = 1e-6;  // relative
 /// at each place, of the element or of what those are on average that are not zero. Sixteen bits
 /// are off by ten times as much.
 inline constexpr double kOtherFormula = 0x1p-20, kOtherFormulaMost = 0x1p-17;
-/// A candidate may be off from the answer on rounded inputs by half of what that is off from the
-/// true one at its worst element: by kTimesItsError of it, over this.
-inline constexpr double kOfTf32Cost = 8;
+/// How far a candidate may be off from the answer on rounded inputs, of what that is off from the
+/// true one: at each element of the worst, and by the norm of the norm.
+inline constexpr double kOfTf32Cost = 0.5;
 inline constexpr double kMostFilled = 8;  ///< that average, over the one of all elements
 inline constexpr std::int64_t kManyElements = 256,
                               kOneOfRounded = 16;  // that errors are spread over
@@ -107,9 +107,14 @@ auto judge_made_up(const Tolerance& tolerance, InputSet inputs, bool exact, Comp
       if (!off) return off;
       cost = off->max_finite_error;
       // Sums in f32 are off as well: where a function bends sharply, by more than the tolerance.
-      near = compare(Answer::kRounded, Answer::kCandidate, loosened(tolerance, cost / kOfTf32Cost));
-      if (near && near->ok()) near->max_rel_error = plain->max_rel_error;
-      if (!near || near->ok()) return near;
+      const Tolerance half = loosened(tolerance, cost * kOfTf32Cost / kTimesItsError);
+      const double norm = std::max(near->norm_limit, kOfTf32Cost * off->norm_error);
+      near = compare(Answer::kRounded, Answer::kCandidate, half);
+      if (near && near->ok() && near->norm_error <= norm) {
+        near->max_rel_error = plain->max_rel_error;
+        return near;
+      }
+      if (!near) return near;
     }
   }
   if (!*known) {

@@ -116,7 +116,7 @@ def _compiled(
                     continue
                 best[task_hash] = (document["best"], document["reference"]["time_us"])
                 ended[task_hash] = document["seemed_faster"]["said"]
-        if not any(task in best for task in tasks):
+        if not any(task in best for task in known.tasks or []):
             report.why_eager = next(
                 iter(refused.values()),
                 "the database has nothing for this graph; hone searches with a budget",
@@ -183,8 +183,9 @@ class _Known:
 
     def __init__(self, graph: torch.fx.GraphModule, inputs: Sequence[Any], levels: Levels) -> None:
         program = os.stat(binary())
-        facts = [(str(tensor_facts(x)[1]), tuple(x.shape), x.stride()) for x in inputs]
+        facts = [(str(tensor_facts(x)[1]), tuple(x.shape), x.stride(), _is_weight(x)) for x in inputs]
         key = digest(
+            "2",  # what the file says
             torch.__version__,
             f"{program.st_size} {program.st_mtime_ns}",
             str(levels),
@@ -219,6 +220,7 @@ class _Known:
                 if _is_weight(value)
             }
             self.imported = import_program(program, folder, "graph", self._levels, weights)
+            program._example_inputs = None  # the process would hold this batch for good
             if self.imported.whole.draws if self.imported.whole else draws(program):
                 raise ImportRefused(DRAWS)
             self.tasks = sorted({part.task_hash for part in self.imported.parts})
@@ -259,67 +261,85 @@ class _Checked:
         tolerance: float,
         report: Report,
     ) -> None:
-        self._graph, self._runner, self._device = graph, runner, device
+        self._graph, self._device = graph, device
+        self._runner: Optional[GraphRunner] = runner  # None: PyTorch runs all calls
         self._tolerance, self._report = tolerance, report
-        self._state: Optional[bool] = None  # None: not compared yet; False: they differ
+        self._compared = False
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def __call__(self, *inputs: Any) -> Any:
-        state = [tensor for _, tensor in _state(self._graph)]
-        reason = (
-            self._report.why_eager
-            or _hone_mode()
-            or _hone_gradient([*inputs, *state])
-            or self._runner.why_eager(self._graph, inputs)
-        )
-        if reason is None and self._state is None:
-            self._compare(inputs)
+        reason = self._why_eager(inputs)
+        if reason is None and not self._compared:
+            self._decide(inputs)
             reason = self._report.why_eager
-        if reason is not None:
+        if reason is not None or self._runner is None:
             self._report.eager_calls += 1
             self._report.last_eager_reason = reason
             return self._graph.forward(*inputs)
         self._report.replaced_calls += 1
         return self._runner(self._graph, inputs, self._device)
 
-    def _compare(self, inputs: Sequence[Any]) -> None:
-        """Both on copies of these inputs; a graph in which they differ stays PyTorch's."""
+    def _why_eager(self, inputs: Sequence[Any]) -> Optional[str]:
+        if self._runner is None:
+            return self._report.why_eager
+        state = [tensor for _, tensor in _state(self._graph)]
+        return (
+            _hone_mode()
+            or _hone_gradient([*inputs, *state])
+            or self._runner.why_eager(self._graph, inputs)
+        )
+
+    def _decide(self, inputs: Sequence[Any]) -> None:
+        """Whether the operators run from now on; where they differ, are no faster or do not work, the graph
+        stays PyTorch's."""
+        report, runner = self._report, self._runner
+        assert runner is not None
+        self._compared = True
+        try:
+            report.max_error, allowed = self._error(runner, inputs)
+            if report.max_error > allowed:
+                report.why_eager = (
+                    f"hone's operator differs from PyTorch: error {report.max_error:.1e}, "
+                    f"tolerance {allowed:.1e}"
+                )
+                warnings.warn(f"hone: {report.module}: {report.why_eager}", stacklevel=3)
+            elif self._device.type == "cuda" and not self._is_faster(runner, inputs):
+                report.why_eager = "hone is no faster than PyTorch's own kernels here"
+        except Exception as error_:  # no memory for copies, say
+            line = (str(error_).strip() or type(error_).__name__).splitlines()[0]
+            report.why_eager = f"hone's operators could not be tried: {type(error_).__name__}: {line}"
+        report.replaced = report.why_eager is None
+        if not report.replaced:
+            self._runner = None
+
+    def _error(self, runner: GraphRunner, inputs: Sequence[Any]) -> Tuple[float, float]:
+        """How far copies of these inputs lead away from PyTorch's answer, and how far they may."""
         mine = pytree.tree_map(torch.clone, tuple(inputs))
         theirs = pytree.tree_map(torch.clone, tuple(inputs))
-        found = tensors_of(self._runner(self._graph, mine, self._device))
+        found = tensors_of(runner(self._graph, mine, self._device))
         with exact_f32():
             wanted = tensors_of(self._graph.forward(*theirs))
         # What the graph writes in place is among its inputs.
         answers, correct = [*found, *mine], [*wanted, *theirs]
-        self._report.max_error = max(map(error, answers, correct), default=0.0)
-        allowed = self._tolerance
+        off, allowed = max(map(error, answers, correct), default=0.0), self._tolerance
         if self._report.uses_tf32:
             given = pytree.tree_map(torch.clone, tuple(inputs))
             loose = [*tensors_of(self._graph.forward(*given)), *given]
             allowed = max(allowed, 2 * max(map(error, loose, correct), default=0.0))
-        self._state = self._report.max_error <= allowed
-        if self._state and self._device.type == "cuda":
-            parts = self._report.parts
-            choose_parts(self._runner, self._graph, mine, self._device, parts, inductor=False)
-            if not any(p.runs == OPERATOR for p in parts) or not self._is_faster(mine):
-                self._report.why_eager = "PyTorch's own kernels are as fast"
-                return
-        self._report.replaced = self._state
-        if not self._state:
-            self._report.why_eager = (
-                f"hone's operator differs from PyTorch: error {self._report.max_error:.1e}, "
-                f"tolerance {allowed:.1e}"
-            )
-            warnings.warn(f"hone: {self._report.module}: {self._report.why_eager}", stacklevel=2)
+        return off, allowed
 
-    def _is_faster(self, inputs: Sequence[Any]) -> bool:
-        """As a whole, with what it costs to begin each part. May write into the inputs."""
-        with torch.no_grad():
-            eager, mine = medians_ms(
+    def _is_faster(self, runner: GraphRunner, inputs: Sequence[Any]) -> bool:
+        """Leaves to PyTorch what is no faster, part by part and then as a whole, with all that a call does."""
+        mine = pytree.tree_map(torch.clone, tuple(inputs))
+        with torch.no_grad(), torch.cuda.device(self._device):
+            choose_parts(runner, self._graph, mine, self._device, self._report.parts, inductor=False)
+            if not any(part.runs == OPERATOR for part in self._report.parts):
+                return False
+            eager, replaced = medians_ms(
                 [
-                    lambda: self._graph.forward(*inputs),
-                    lambda: self._runner(self._graph, inputs, self._device),
+                    lambda: self._graph.forward(*mine),
+                    lambda: (self._why_eager(mine), runner(self._graph, mine, self._device)),
                 ]
             )
-        self._report.before_ms, self._report.after_ms = eager, mine
-        return mine <= WORTH_IT * eager
+        self._report.before_ms, self._report.after_ms = eager, replaced
+        return replaced <= WORTH_IT * eager

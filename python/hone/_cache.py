@@ -29,3 +29,12 @@ def write_whole(path: str, text: str) -> None:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
     os.replace(temporary, path)
+
+
+def only_ours(path: str) -> bool:
+    """Whether a file is there that nobody but this user could have written."""
+    for place in (path, os.path.dirname(path)):
+        found = os.stat(place)
+        if found.st_uid != os.getuid() or found.st_mode & 0o022:
+            return False
+    return True

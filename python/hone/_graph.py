@@ -212,8 +212,10 @@ def _with_weights(
 ) -> ExportedProgram:
     """The program with these arguments as parameters and buffers, on the meta device."""
     specs = list(program.graph_signature.input_specs)
+    arguments = [i for i, spec in enumerate(specs) if spec.kind == InputKind.USER_INPUT]
     state = dict(program.state_dict)
-    for place, (name, tensor) in weights.items():
+    for argument, (name, tensor) in weights.items():
+        place = arguments[argument]
         parameter = isinstance(tensor, torch.nn.Parameter)
         if parameter:
             specs[place] = InputSpec(InputKind.PARAMETER, specs[place].arg, name)

@@ -1,6 +1,7 @@
 """A candidate as an operator of PyTorch: its plan (machine code and launches, `candidates/launch/README.md`), put
 into the current stream by one call of `libhone_launch.so`."""
 import concurrent.futures
+import contextlib
 import ctypes
 import json
 import os
@@ -10,7 +11,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import torch
 
 from hone._binary import binary, launch_library, run
-from hone._cache import cache_folder, digest, write_whole
+from hone._cache import cache_folder, digest, only_ours, write_whole
 from hone._errors import HoneError
 from hone._graph import DTYPES, Buffer
 
@@ -239,19 +240,22 @@ def plan_of(candidate: str, arch: Optional[str], db: Sequence[str]) -> Plan:
     return Plan(run("export", candidate, "--format", "plan", *options, *db))
 
 
-def kept_plan_of(candidate: str, arch: str, db: Sequence[str]) -> Plan:
+def kept_plan_of(candidate: str, task_hash: str, arch: str, db: Sequence[str]) -> Plan:
     """The same, and a file that keeps it for other processes. For candidates that the database has
-    just named: nobody asks it again whether they are for use."""
+    just named: nobody asks it again whether they are for use. task_hash: of the candidate's task; in another
+    database its id may be another task's."""
     program = os.stat(binary())
-    key = digest(candidate, arch, f"{program.st_size} {program.st_mtime_ns}")
-    path = os.path.join(cache_folder("plans"), f"{key}.json")
-    try:
-        with open(path, encoding="utf-8") as file:
-            return Plan(json.load(file))
-    except (OSError, ValueError, KeyError):
-        pass
+    key = digest(candidate, task_hash, arch, f"{program.st_size} {program.st_mtime_ns}")
+    path = None
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        path = os.path.join(cache_folder("plans"), f"{key}.json")
+        if only_ours(path):  # machine code
+            with open(path, encoding="utf-8") as file:
+                return Plan(json.load(file))
     document = run("export", candidate, "--format", "plan", "--arch", arch, *db)
-    write_whole(path, json.dumps(document))
+    if path is not None:
+        with contextlib.suppress(OSError):
+            write_whole(path, json.dumps(document))
     return Plan(document)
 
 
@@ -264,14 +268,15 @@ def operator_of(candidate: str, db: Sequence[str]) -> Operator:
     return _kept((plan_of(candidate, arch, db),), db)
 
 
-def kept_operators_of(candidates: Sequence[str], db: Sequence[str]) -> List[Operator]:
-    """Operators of candidates that the database has just named, compiled side by side."""
+def kept_operators_of(tasks: Dict[str, str], db: Sequence[str]) -> Dict[str, Operator]:
+    """Operators of candidates that the database has just named, compiled side by side. tasks: of each
+    candidate its task's hash."""
     if not torch.cuda.is_available():
-        return [operator_of(candidate, db) for candidate in candidates]
+        return {candidate: operator_of(candidate, db) for candidate in tasks}
     arch = arch_of(torch.device("cuda", torch.cuda.current_device()))
-    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        plans = list(pool.map(lambda candidate: kept_plan_of(candidate, arch, db), candidates))
-    return [_kept((plan,), db) for plan in plans]
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        plans = pool.map(lambda candidate: kept_plan_of(candidate, tasks[candidate], arch, db), tasks)
+        return {candidate: _kept((plan,), db) for candidate, plan in zip(tasks, plans)}
 
 
 def _kept(plans: Sequence[Plan], db: Sequence[str]) -> Operator:

@@ -258,7 +258,8 @@ def nothing_faster(report: Report) -> Optional[str]:
     """Why no part has a candidate."""
     if len(report.parts) == 1:
         return report.parts[0].why_eager
-    return "the search found nothing faster"
+    reasons = {part.why_eager for part in report.parts}
+    return reasons.pop() if len(reasons) == 1 else "no part has a faster program; report.parts says why"
 
 
 def _why_eager(report: Report, where: torch.device) -> Optional[str]:
@@ -272,8 +273,8 @@ def _why_eager(report: Report, where: torch.device) -> Optional[str]:
 
 
 def operator_runner(imported: Imported, parts: Sequence[PartReport], db: Optional[str]) -> GraphRunner:
-    candidates = sorted({found.candidate for found in parts if found.candidate is not None})
-    operators = dict(zip(candidates, kept_operators_of(candidates, database_options(db))))
+    tasks = {found.candidate: found.task_hash for found in parts if found.candidate is not None}
+    operators = kept_operators_of(tasks, database_options(db))
     kernels: List[Optional[Kernel]] = []
     for part, found in zip(imported.parts, parts):
         if found.candidate is None:

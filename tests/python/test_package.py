@@ -6,6 +6,7 @@ import contextlib
 import copy
 import io
 import os
+import pathlib
 import re
 import tempfile
 import unittest
@@ -30,9 +31,10 @@ from support import (
 import hone
 import torch
 from hone._graph import DTYPES
-from hone import _backend, _binary, _optimize, _runtime, _timing, _verify
+from hone import _backend, _binary, _graph, _operator, _optimize, _runtime, _timing, _verify
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.export.graph_signature import InputKind
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils.flop_counter import FlopCounterMode
@@ -40,7 +42,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 NOTHING = "the search found nothing faster than one kernel for each operation"
 ENDED = (
-    "none of 2 programs that seemed faster, the best of them 2.31 times, was in the end: 1 failed its "
+    "2 programs seemed faster (the best 2.31 times), and none was confirmed: 1 failed its "
     "checks: wrong_result (y[3] is 0 instead of 2); 1 was no faster when timed again"
 )
 
@@ -436,7 +438,30 @@ class Optimize(unittest.TestCase):
                 report = hone.report(self.optimized(module, (x,)))
             self.assertEqual(report.why_eager, report.parts[0].why_eager)
             self.assertEqual(report.why_eager, NOTHING + (f"; {ended}" if ended else ""))
-            self.assertNotIn("in time", str(report))
+
+    def test_one_function_does_what_the_steps_do(self):
+        class Several(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.norm = nn.Linear(8, 6), nn.BatchNorm1d(6)
+
+            def forward(self, x):
+                y = torch.relu(self.norm(self.first(x)))
+                x.add_(1)
+                q, r = torch.linalg.qr(y)
+                return {"sum": torch.tanh(q @ r), "same": x, "none": None, "both": (y, r)}
+
+        module, x = Several().train(), torch.randn(5, 8)
+        imported = imported_of(module, (x,))
+        for kernels in ([None] * len(imported.parts), [kernel_of(imported, part) for part in imported.parts]):
+            runner = _runtime.GraphRunner(imported, kernels)
+            found = []
+            for how in ({"around": lambda part, run: run()}, {}):
+                owner, given = copy.deepcopy(module), x.clone()
+                found.append((runner(owner, [given], torch.device("cpu"), **how), given, owner.state_dict()))
+            torch.testing.assert_close(found[1], found[0])
+            self.assertEqual(*(result["same"] is given for result, given, _ in found))
+            self.assertIsNone(found[1][0]["none"])
 
     def test_seconds_of_parts(self):
         imported = imported_of(Network(), (torch.randn(96, 64),))
@@ -657,6 +682,69 @@ class Compile(unittest.TestCase):
             "l_x_": "l_x_",
         }
         self.assertEqual({name: _backend._weight_name(name) for name in names}, names)
+
+    def test_weights_stand_beside_constants(self):
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(4, 3)
+
+            def forward(self, x):
+                return self.linear(x * torch.tensor([1.0, 2.0, 3.0, 4.0]))
+
+        with mock.patch.object(_backend, "import_program", wraps=_backend.import_program) as importing:
+            self.run_once(Scaled(), torch.randn(2, 4), budget="3")
+        program, weights = importing.call_args.args[0], importing.call_args.args[4]
+        written = _graph._with_weights(program, weights)
+        values = {n.name: n.meta["val"] for n in program.graph.nodes if n.op == "placeholder"}
+        kinds = {}
+        for spec in written.graph_signature.input_specs:
+            kinds.setdefault(spec.kind, []).append(spec.target)
+            if spec.target in written.state_dict:
+                self.assertEqual(written.state_dict[spec.target].shape, values[spec.arg.name].shape)
+        self.assertEqual(len(kinds[InputKind.PARAMETER]), 2)
+        self.assertEqual(len(kinds[InputKind.USER_INPUT]), 1)
+        self.assertEqual(len(kinds[InputKind.CONSTANT_TENSOR]), 1)
+
+    def test_machine_code_is_kept(self):
+        documents = [
+            {"candidate": "c", "name": name, "arch": "sm_90", "given": {}, "buffers": [],
+             "scratch_bytes": 0, "plan": "00ff"}
+            for name in ("first", "second", "third", "fourth")
+        ]
+        with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, XDG_CACHE_HOME=home):
+            with mock.patch.object(_operator, "run", side_effect=documents) as run:
+                names = [_operator.kept_plan_of("c", "task", "sm_90", []).name for _ in range(2)]
+                self.assertEqual((names, run.call_count), (["first", "first"], 1))
+                self.assertEqual(_operator.kept_plan_of("c", "another", "sm_90", []).name, "second")
+                kept = next(pathlib.Path(home).rglob("plans"))
+                for file in kept.iterdir():
+                    file.write_text("[]")
+                self.assertEqual(_operator.kept_plan_of("c", "task", "sm_90", []).name, "third")
+                kept.chmod(0o777)  # somebody else may have written it
+                self.assertEqual(_operator.kept_plan_of("c", "task", "sm_90", []).name, "fourth")
+        with mock.patch.object(_operator, "cache_folder", side_effect=OSError), mock.patch.object(
+            _operator, "run", side_effect=documents
+        ):
+            self.assertEqual(_operator.kept_plan_of("c", "task", "sm_90", []).name, "first")
+
+    def test_a_graph_that_is_no_faster_as_a_whole_stays_pytorchs(self):
+        for times, replaced in (([1.0, 0.5], True), ([1.0, 0.99], False)):
+            call, module, inputs, report = self.checked()
+            report.parts = [hone.PartReport(2, "task", candidate="c", runs="hone")]
+            call._device = mock.Mock(type="cuda")
+            with torch.no_grad(), mock.patch.object(_backend, "medians_ms", return_value=times), mock.patch.object(
+                _backend, "choose_parts"
+            ), mock.patch("torch.cuda.device"):
+                torch.testing.assert_close(call(*inputs), module(*inputs))
+            self.assertEqual((report.replaced, report.after_ms), (replaced, times[1]))
+            self.assertEqual(call._runner is not None, replaced)
+
+    def test_what_cannot_be_tried_stays_pytorchs(self):
+        call, module, inputs, report = self.checked()
+        with torch.no_grad(), mock.patch.object(call._runner, "_as_function", side_effect=MemoryError("none")):
+            torch.testing.assert_close(call(*inputs), module(*inputs))
+        self.assertIn("MemoryError: none", report.why_eager)
 
     def test_a_part_that_is_refused_leaves_the_others(self):
         class Two(nn.Module):

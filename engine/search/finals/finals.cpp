@@ -292,8 +292,7 @@ void Timing::settle_without(Entry& entry, const std::string& why) {
 void leave_out(const FinalStage& stage, Entry& entry, FinalEnds& ends) {
   const Error& error = entry.request.error();
   const bool late = !is_lasting(error);
-  if (late && !entry.is_reference) ++ends.late;
-  if (!late && !entry.is_reference) ends.note_unchecked(error.message);
+  if (!entry.is_reference) ends.note_unchecked(error.message);
   if (late) {
     stage.warn(fmt::format(
         "finalist {} was left out: there was no time to rewrite it for every size", entry.name()));

@@ -41,7 +41,7 @@ struct ReductionStage {
   std::int64_t most_evaluations = std::numeric_limits<std::int64_t>::max();
   std::function<bool()> given_up;  ///< likewise
   std::function<void()> report;    ///< called now and then
-  /// Told of a contender that nobody had checked, and that is wrong now. Empty: nobody listens.
+  /// Told of a contender that nobody had checked, and that did not pass. Empty: nobody listens.
   std::function<void(const Evaluation&)> disproved;
   /// The time of a program that the search has tried, by hash; 0: it failed. None: not tried.
   std::function<std::optional<double>(const std::string& program_hash)> known;

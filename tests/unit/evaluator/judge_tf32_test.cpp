@@ -195,7 +195,7 @@ TEST(Tf32, MayRoundWhatIsComputedOfInputsThatLoseNothing) {
 // A function that saturates: of sums of hundreds few lie where it bends, and there both the
 // rounding of operands and that of sums in f32 leave no digit.
 TEST(Tf32, SumsMayRoundWhereAFunctionOfThemBends) {
-  const auto right = [](double rounding, double summing) {
+  const auto right = [](double rounding, double summing, double everywhere = 0) {
     std::vector<double> truth, rounded;
     std::vector<float> want, got;
     for (std::size_t i = 0; i < 100'000; ++i) {
@@ -204,7 +204,8 @@ TEST(Tf32, SumsMayRoundWhereAFunctionOfThemBends) {
       truth.push_back(std::tanh(sum));
       want.push_back(static_cast<float>(std::tanh(sum + 1e-4 * noise(6))));
       rounded.push_back(std::tanh(sum + 0.3 * noise(7)));
-      got.push_back(static_cast<float>(std::tanh(sum + rounding * noise(7) + summing * noise(8))));
+      got.push_back(static_cast<float>(std::tanh(sum + rounding * noise(7) + summing * noise(8)) +
+                                       everywhere * noise(9)));
     }
     const auto result = judge({.want = elements(want),
                                .got = elements(got),
@@ -222,6 +223,7 @@ TEST(Tf32, SumsMayRoundWhereAFunctionOfThemBends) {
   EXPECT_FALSE(right(0.3, 0.5)) << "sums of f16";
   EXPECT_FALSE(right(2.4, 0)) << "operands of bf16";
   EXPECT_FALSE(right(-0.3, 0)) << "rounded otherwise";
+  EXPECT_FALSE(right(0.3, 0, 2e-2)) << "off at every element, not only where the function bends";
 }
 
 TEST(Tf32, IsNotAskedWhereFewElementsLeaveItToChance) {

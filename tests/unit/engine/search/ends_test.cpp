@@ -31,23 +31,23 @@ TEST(EndsText, WhatWasWrongIsNotCalledLate) {
   const std::string one = "wrong_result (y[3] is 0 instead of 2 ...";
   EXPECT_EQ(
       ends_text(outcome_of(1, ends)),
-      "the program that seemed faster, 2.31 times, was not in the end: it failed its checks: " +
+      "one program seemed faster (2.31 times), and was not confirmed: it failed its checks: " +
           one);
   ends.note(failed(Verdict::kRace, "another"));
   EXPECT_EQ(ends_text(outcome_of(2, ends)),
-            "none of 2 programs that seemed faster, the best of them 2.31 times, was in the end: 2 "
+            "2 programs seemed faster (the best 2.31 times), and none was confirmed: 2 "
             "failed their checks, the first: " +
                 one);
 }
 
 TEST(EndsText, WhatWasLateIsNotCalledWrong) {
   EXPECT_EQ(ends_text(outcome_of(3, {.late = 3})),
-            "none of 3 programs that seemed faster, the best of them 2.31 times, was in the end: 3 "
-            "were not checked in time: a larger budget has more of it");
+            "3 programs seemed faster (the best 2.31 times), and none was confirmed: 3 "
+            "were not checked in time: a longer budget leaves more time for that");
   SearchOutcome interrupted = outcome_of(1, {.late = 1});
   interrupted.stop_reason = StopReason::kInterrupted;
   EXPECT_EQ(ends_text(interrupted),
-            "the program that seemed faster, 2.31 times, was not in the end: it was not checked in "
+            "one program seemed faster (2.31 times), and was not confirmed: it was not checked in "
             "time");
 }
 
@@ -56,11 +56,12 @@ TEST(EndsText, EachWayHasItsNumber) {
   ends.note(failed(Verdict::kFault, "x[9]"));
   ends.note(failed(Verdict::kUnsupported, "mma.sp"));
   const SearchOutcome outcome = outcome_of(9, ends);
-  EXPECT_EQ(ends_text(outcome),
-            "none of 9 programs that seemed faster, the best of them 2.31 times, was in the end: 1 "
-            "failed its checks: fault (x[9]); 2 were no faster when timed again; 1 could not be "
-            "checked: unsupported (mma.sp); 1 was not checked in time: a larger budget has more of "
-            "it; 4 did not come to the final stage");
+  EXPECT_EQ(
+      ends_text(outcome),
+      "9 programs seemed faster (the best 2.31 times), and none was confirmed: 1 "
+      "failed its checks: fault (x[9]); 2 were no faster when timed again; 1 could not be "
+      "checked: unsupported (mma.sp); 1 was not checked in time: a longer budget leaves more time "
+      "for that; 4 did not come to the final stage");
   const auto json = seemed_faster_json(outcome);
   EXPECT_EQ(json, nlohmann::json({{"programs", 9},
                                   {"speedup", 2.306},
