@@ -16,8 +16,7 @@ void name_places(schedules::Printer& printer, const std::vector<Place>& places);
 /// "place0 == 1": the output's own place.
 [[nodiscard]] std::string is_own(const std::vector<Place>& places);
 /// " && place0 >= 1": none is before its first. `printer` knows the output.
-[[nodiscard]] std::string from_begin(schedules::Printer& printer,
-                                     const std::vector<Place>& places);
+[[nodiscard]] std::string from_begin(schedules::Printer& printer, const std::vector<Place>& places);
 /// `body` for each place from `begin` to before `end`.
 [[nodiscard]] std::string place_loop(const std::string& place, const std::string& begin,
                                      const std::string& end, const std::string& body);
