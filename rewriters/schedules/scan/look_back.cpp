@@ -247,8 +247,8 @@ void ScanPrinter::print_look_back() {
   }
 }
 
-/// Tiles tell where their products leave the range once they know what comes before them: none of
-/// these waits for another.
+/// Tiles tell where their products leave the range once they know what comes before them: a tile
+/// tells its own place before it waits.
 void ScanPrinter::print_look_back_for_range() {
   const std::int64_t sums = sums_of(tiles_of(plan_, schedule_));
   std::int64_t first = 0;

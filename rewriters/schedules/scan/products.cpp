@@ -1,6 +1,7 @@
 // Running products of floats. A product in another order overflows or underflows elsewhere: where
 // the row's values are 2^-200, then 2^200, the second half alone is infinite. So what threads,
-// warps and tiles tell each other is a mantissa and an exponent, whose range no row leaves.
+// warps and tiles tell each other is a mantissa and an exponent that is an int of its own, so they
+// never overflow.
 //
 // The kernel's own product has the range of its type: once it is 0 or infinite, it stays so, until
 // it is NaN. So each thread multiplies its own elements in that type and in the row's order,
@@ -8,6 +9,10 @@
 // is the row's minimum of such places. After it each thread begins with what the product was there,
 // 0, infinite or NaN, times the pair's mantissa: that has the sign, and is 0 or infinite where an
 // element was, which makes NaN of the other.
+//
+// Where a product rounds to a denormal number, or within rounding of the largest one, it may leave
+// the range at another place than in the kernel, or not at all: the pair has not lost the digits
+// that the kernel's product has lost, and rounds in another order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +30,7 @@ constexpr int kFloatsAtOnce = 4;
 
 constexpr const char* kProducts =
     R"(// A product that neither overflows nor underflows: of * 2^exponent. `of` is 0.5 to 1, or 0,
-// infinite or NaN; after $times_few smaller, but not by much.
+// infinite or NaN; after $times_few 2^-64 or more.
 template <typename T>
 struct $Product {
   T of;
@@ -44,7 +49,7 @@ __device__ __forceinline__ $Product<float> $normal(float of, int exponent) {
   return {__int_as_float((all & 0x807fffff) | 0x3f000000), exponent + bits - 126};
 }
 
-// Of a few dozen in all: `of` does not become denormal.
+// Of at most 64 factors of at least 1/2 each: `of` is 2^-64 or more, so it is no denormal number.
 template <typename T>
 __device__ __forceinline__ $Product<T> $times_few($Product<T> a, $Product<T> b) {
   return {a.of * b.of, a.exponent + b.exponent};
