@@ -422,5 +422,28 @@ TEST(ContractPhases, WithoutTermsAreWrittenByThreadsWhereChannelsAreLast) {
   }
 }
 
+/// Where the outputs that have terms read less than those around: all at odd places, say.
+TEST(ContractPhases, WithoutTermsReadInputsThatOthersDoNot) {
+  const Dimensions dimensions = {{.size = 5}, {.size = 6}};
+  const std::map<After, std::string> only_around = {{After::kOfEdges, "edge"},
+                                                    {After::kOfParity, "even"}};
+  for (const auto& [after, buffer] : only_around) {
+    Transposed one(dimensions, MathLevel::kReassociate, {.after = after});
+    const auto contraction = contract::analyse(one.goal());
+    ASSERT_TRUE(contraction);
+    const auto reads = [&](Ref value) {
+      return std::ranges::any_of(nest::loads_in(value),
+                                 [&](Ref load) { return load->name == buffer; });
+    };
+    EXPECT_FALSE(reads(contraction->value));
+    EXPECT_TRUE(reads(contraction->around->empty));
+    check_all(dimensions, {.after = after});
+    Transposed split(dimensions, MathLevel::kTf32, {.channels = 32, .after = after});
+    split.check(*kContract,
+                {{"pipe", "wgmma-bulk-tf32"}, {"bm", "64"}, {"bn", "64"}, {"share", "all-4"}},
+                2e-3);
+  }
+}
+
 }  // namespace
 }  // namespace hone::schedules
