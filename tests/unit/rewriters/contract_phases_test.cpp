@@ -445,5 +445,65 @@ TEST(ContractPhases, WithoutTermsReadInputsThatOthersDoNot) {
   }
 }
 
+/// Up to eight places are written around each output; beyond that all outputs are multiplied.
+TEST(ContractPhases, WithoutTermsAreFewAroundEachOutput) {
+  for (const std::int64_t factor : {6, 8, 9, 16}) {
+    SCOPED_TRACE(factor);
+    for (const std::int64_t pad : {0, 1}) {
+      const Dimensions dimensions = {{.size = 2, .window = 2},
+                                     {.size = 3, .step = factor, .dilation = factor, .pad = pad}};
+      Transposed one(dimensions, MathLevel::kReassociate, {});
+      const auto contraction = contract::analyse(one.goal());
+      ASSERT_TRUE(contraction);
+      EXPECT_EQ(contraction->around->places.size(), factor <= 8 ? 2 : 1);
+      check_all(dimensions);
+    }
+    // By lanes that swap outputs, and by shared memory.
+    const Dimensions row = {{.size = 16, .step = factor, .dilation = factor}};
+    for (const char* pipe : {"fma", "wgmma-bulk-tf32"}) {
+      Transposed wide(row, MathLevel::kTf32, {.channels = 8, .outputs = 16});
+      const Generated generated =
+          wide.check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "64"}}, 2e-3);
+      EXPECT_EQ(generated.source.find("place0") != std::string::npos, factor <= 8);
+    }
+  }
+}
+
+/// Inputs that each output has its own element of, in batches and in every order of the outputs.
+TEST(ContractPhases, WithoutTermsAreWrittenWithWhatFollows) {
+  const Dimensions two = {{.size = 3}, {.size = 4, .step = 3, .dilation = 3}};
+  const Dimensions beside_phases = {{.size = 5, .dilation = 1}, {.size = 4}};
+  for (const bool channels_last : {false, true}) {
+    SCOPED_TRACE(channels_last);
+    check_all(two, {.channels_last = channels_last, .after = After::kOfOutputs});
+    check_all(beside_phases,
+              {.images = 3, .channels_last = channels_last, .after = After::kOfOutputs});
+    check_all({{.size = 9, .step = 4}},
+              {.images = 1, .channels_last = channels_last, .after = After::kOfParity});
+    check_all(two, {.groups = 3, .channels_last = channels_last, .after = After::kOfOutputs});
+    check_all({{.size = 7}}, {.images = 3,
+                              .channels_last = channels_last,
+                              .own_weights = true,
+                              .after = After::kOfOutputs});
+    for (const std::int64_t groups : {1, 2}) {
+      Transposed split(two, MathLevel::kTf32,
+                       {.channels = 16,
+                        .groups = groups,
+                        .channels_last = channels_last,
+                        .after = After::kOfOutputs});
+      const Generated slices = split.check(
+          *kContract, {{"pipe", "tf32"}, {"bm", "64"}, {"bn", "64"}, {"share", "all-2"}}, 2e-3);
+      EXPECT_NE(slices.source.find("g_finish"), std::string::npos);
+    }
+  }
+}
+
+/// Groups and each image's own weights are batches of the product.
+TEST(ContractPhases, WithoutTermsAreNotMultipliedInBatches) {
+  EXPECT_EQ(product_of({{.size = 9}}, {.groups = 3}), "3 of 8 x 18 x 12");
+  EXPECT_EQ(product_of({{.size = 9}}, {.images = 3, .own_weights = true}), "3 of 8 x 9 x 12");
+  EXPECT_EQ(product_of({{.size = 9}}, {.channels_last = true}), "18 x 8 x 12");
+}
+
 }  // namespace
 }  // namespace hone::schedules
