@@ -175,8 +175,12 @@ struct Gap {
   std::int64_t factor = 1, first = 0;
 };
 
-/// Of a sum whose terms need o + constant + sum of steps * k to be divisible by a number: the
-/// factor that this has in common with all steps divides o + constant.
+/// Each output that has terms is written with the places up to the next one, by one thread and one
+/// after the other. So many are enough for common strides, and keep the code of a store short.
+constexpr std::int64_t kMostPlaces = 8;
+
+/// Of a sum whose terms need o + constant + sum of steps * k to be divisible by a number: the gcd
+/// of that number and all steps divides o + constant.
 std::optional<Gap> gap_of(Nodes& nodes, const Nest& nest, const Sum& sum, Ref condition) {
   if (!condition->is(Op::kIsZero)) return std::nullopt;
   const Ref rest = peel(condition->args[0]);
@@ -196,14 +200,14 @@ std::optional<Gap> gap_of(Nodes& nodes, const Nest& nest, const Sum& sum, Ref co
       return std::nullopt;
     }
   }
-  if (gap.output < 0 || gap.factor < 2) return std::nullopt;
+  if (gap.output < 0 || gap.factor < 2 || gap.factor > kMostPlaces) return std::nullopt;
   gap.first = -floor_divide(-place->constant, gap.factor) * gap.factor - place->constant;
   if (gap.first >= nodes.extent(gap.output)) return std::nullopt;
   return gap;
 }
 
-/// `value` at `factor` * index + first of the gap's output. Quotients and remainders by multiples
-/// of the factor, of what it divides, go by that of both.
+/// `value` at `factor` * index + first of the gap's output. With the factor g, (g a) / (g b)
+/// becomes a / b, and (g a) % (g b) becomes g (a % b).
 Ref at_reached(Nodes& nodes, Ref value, const Gap& gap, Ref output) {
   const Nodes::Substitution by = {{gap.output, output}};
   const auto divided = [&](Ref whole) -> Ref {

@@ -17,7 +17,7 @@ namespace hone::nest {
 ///
 ///   out[s q + r] = sum over t, k = (r + c - s t) / d, where there is one, of w[k] * x[q + t]
 ///
-/// so for each such index that gets fewer terms by it.
+/// This is done along each such index that gets fewer terms by it.
 struct Phased {
   Nest nest;
   /// The guard that the nest had: where it does not hold, loads may be outside of their buffers.
@@ -37,8 +37,8 @@ struct Phased {
 ///   out[g q + first] = value of sum over k with (q + c' - d/g k) % (s/g) == 0 of ...
 ///   every other out  = value of 0
 ///
-/// so for each such index. The others are places around those that have terms: whoever writes both
-/// at once leaves no part of a sector out.
+/// This holds along each such index. The others are places around those that have terms. Written
+/// together, they fill whole sectors.
 struct Sparse {
   Nest nest;  ///< of the outputs that have terms, by q; its own phases are still to be looked for
   /// Of an index: the output g q + place, from `begin` to before `end`. Only the first q has places

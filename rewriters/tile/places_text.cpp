@@ -14,6 +14,10 @@ std::string place_loop(const std::string& place, const std::string& begin, const
                 {{"place", place}, {"begin", begin}, {"end", end}, {"body", body}});
 }
 
+std::string unrolling(std::int64_t places, const std::string& of_few) {
+  return places > 4 ? "#pragma unroll 1\n" : of_few;
+}
+
 void name_places(schedules::Printer& printer, const std::vector<Place>& places) {
   for (std::size_t i = 0; i < places.size(); ++i) printer.indices[places[i].symbol] = place_name(i);
 }
@@ -32,8 +36,9 @@ std::string over_places(schedules::Printer& printer, const std::vector<Place>& p
   name_places(printer, places);
   std::string text = statements;
   for (std::size_t i = places.size(); i-- > 0;)
-    text = place_loop(place_name(i), printer.print_index(places[i].begin),
-                      std::to_string(places[i].end), text);
+    text =
+        unrolling(places[i].end) + place_loop(place_name(i), printer.print_index(places[i].begin),
+                                              std::to_string(places[i].end), text);
   return text;
 }
 

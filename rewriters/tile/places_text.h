@@ -1,6 +1,7 @@
 // CUDA for the places around an output (Store::places).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ void name_places(schedules::Printer& printer, const std::vector<Place>& places);
 /// `body` for each place from `begin` to before `end`.
 [[nodiscard]] std::string place_loop(const std::string& place, const std::string& begin,
                                      const std::string& end, const std::string& body);
+/// What stands before a loop over so many places: more than four stay a loop, as each has an own
+/// guard and address, and compilers would unroll them for every output of a thread.
+[[nodiscard]] std::string unrolling(std::int64_t places, const std::string& of_few = "");
 /// `statements` for each of the places. `printer` knows the output; it gets to know the places.
 [[nodiscard]] std::string over_places(schedules::Printer& printer, const std::vector<Place>& places,
                                       const std::string& statements);

@@ -103,12 +103,12 @@ std::string StoreText::outputs(const Store& store, int width) {
     more["one"] = one;
     more["last"] = place_name(store.places.size() - 1);
     more["end"] = std::to_string(store.places.back().end);
+    more["unroll"] = unrolling(store.places.back().end, "#pragma unroll\n");
     more["apart"] = swaps(store) ? " * 8" : "";
     return filled(R"(#pragma unroll
 for (int j = 0; j < $width; ++j) {
   const int n = n_run + j$apart;
-#pragma unroll
-  for (int $last = 0; $last < $end; ++$last) {
+$unroll  for (int $last = 0; $last < $end; ++$last) {
     $one
   }
 }
@@ -336,20 +336,23 @@ const int m = $row + row;
     body = fmt::format("const int {} = beside;\n", name) + body;
   } else {
     body =
+        unrolling(last.own + 1) +
         place_loop(name, fmt::format("beside == 0 ? {} : {}", values_.print_index(last.begin), own),
                    own + " + 1", body);
   }
   return filled(
       R"(// A warp has the places of 32 rows of every second column: neighbours in the output.
-#pragma unroll
-for (int i = 0; i < $count; ++i) {
+$unrollfor (int i = 0; i < $count; ++i) {
   const int number = (warp % 2 * $count + i) * 32 + lane;
   const int row = number / $count, beside = number % $count;
   const int m = $row + row;
   $body
 }
 )",
-      {{"count", std::to_string(last.end - last.own)}, {"row", row.at("row")}, {"body", body}});
+      {{"count", std::to_string(last.end - last.own)},
+       {"unroll", unrolling(last.end - last.own, "#pragma unroll\n")},
+       {"row", row.at("row")},
+       {"body", body}});
 }
 
 /// Through shared memory, some columns at a time, from where neighbouring lanes read neighbouring

@@ -82,6 +82,12 @@ void add_bounds(const Contraction& c, Ref condition, std::vector<Bound>& bounds)
 
 }  // namespace
 
+std::vector<Ref> Contraction::values_of_store() const {
+  std::vector<Ref> values = {value, guard, element};
+  if (around) values.insert(values.end(), {around->empty, around->guard, around->element});
+  return values;
+}
+
 std::string Contraction::describe() const {
   return fmt::format("{}{} x {} x {}", batch_size > 1 ? fmt::format("{} of ", batch_size) : "",
                      m_size, n_size, k_size);
@@ -290,9 +296,8 @@ Result<Contraction> analyse(const Goal& goal, std::shared_ptr<const nest::Nest> 
       }
     });
   };
-  for (const Ref value : {c.a.value, c.a.mask, c.b.value, c.b.mask, c.value, c.guard, c.element}) {
-    inputs_of(value);
-  }
+  for (const Ref value : {c.a.value, c.a.mask, c.b.value, c.b.mask}) inputs_of(value);
+  for (const Ref value : c.values_of_store()) inputs_of(value);
   c.patches = patches_of(c, c.b);
   if (!c.patches) {
     c.patches = patches_of(c, c.a);

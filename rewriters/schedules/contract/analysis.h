@@ -82,6 +82,8 @@ struct Contraction {
   std::vector<Bound> bounds;
   std::vector<std::string> inputs;  ///< buffers read, each once, in order
 
+  /// All that a store of outputs prints: value, element and guard, and those of `around`.
+  [[nodiscard]] std::vector<Ref> values_of_store() const;
   /// "batch 8, 512 x 768 x 64"
   [[nodiscard]] std::string describe() const;
 };

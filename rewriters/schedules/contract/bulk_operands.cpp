@@ -87,7 +87,7 @@ Ref added_to_output(const Contraction& c) {
 std::optional<tile::View> output_view(const Contraction& c) {
   const nest::Nest& nest = *c.nest;
   if ((size_of(nest.type) != 2 && added_to_output(c) == nullptr) || c.contiguous_n < 2 ||
-      !c.guard->is_constant() || c.guard->constant == 0)
+      !c.guard->is_constant() || c.guard->constant == 0 || c.around)
     return std::nullopt;
   const auto strides = strides_of(c.element, c.batch, c.m, c.n);
   if (!strides || strides->other != 1 || c.m_size < 2) return std::nullopt;

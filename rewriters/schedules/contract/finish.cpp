@@ -65,8 +65,7 @@ std::string Finish::parameter_name(const std::string& buffer) const {
 
 std::vector<tile::Program::Parameter> Finish::buffers() const {
   std::vector<tile::Program::Parameter> all = {{partial, c.total_type, false}};
-  for (auto& input : read_by({c.value, c.guard, c.element}, c, goal_))
-    all.push_back(std::move(input));
+  for (auto& input : read_by(c.values_of_store(), c, goal_)) all.push_back(std::move(input));
   all.push_back({c.nest->buffer, c.nest->type, true});
   return all;
 }

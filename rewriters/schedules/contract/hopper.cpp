@@ -168,7 +168,7 @@ void BulkBuilder::parameters() {
     program_.parameters.push_back({partial(), c_.total_type, true});
     return;
   }
-  program_.parameters = read_by({c_.value, c_.guard, c_.element}, c_, goal_);
+  program_.parameters = read_by(c_.values_of_store(), c_, goal_);
   if (!stores_by_copies()) program_.parameters.push_back({c_.nest->buffer, c_.nest->type, true});
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "rewriters/affine/integers.h"
 #include "rewriters/schedules/contract/finish.h"
@@ -285,7 +286,7 @@ class StreamBuilder {
     const bool keeps = s_.split_k > 1 || waves_.shared > 0;
     const bool finishes = s_.split_k == 1 && waves_.whole > 0;
     std::vector<Ref> values = {c_.a.value, c_.a.mask, c_.b.value, c_.b.mask};
-    if (finishes) values.insert(values.end(), {c_.value, c_.guard, c_.element});
+    if (finishes) std::ranges::copy(c_.values_of_store(), std::back_inserter(values));
     program_.parameters = read_by(values, c_, goal_);
     if (keeps) program_.parameters.push_back({partial(), c_.total_type, true});
     const bool reads_output = std::ranges::any_of(values, [&](Ref value) {

@@ -199,9 +199,8 @@ TEST(ContractPhases, AreReadInPatches) {
 }
 
 /// A transposed convolution of any number of dimensions, and what follows it:
-/// C[n, o, y...] = relu(sum over c, k... of x[n, c, (y + pad - k dilation) / step...] * w[c, o,
-/// k...]
-/// + bias[o]) * scale[o].
+/// C[n, o, y...] = after(sum over c, k... of x[n, c, (y + pad - k dilation) / step...] *
+/// w[c, o, k...]).
 struct Transposed : NestCase {
   struct Dimension {
     std::int64_t size = 1, window = 3, step = 2, dilation = 2, pad = 1, more = 0;
@@ -210,19 +209,45 @@ struct Transposed : NestCase {
       return (size - 1) * step + 1 + (window - 1) * dilation + more - 2 * pad;
     }
   };
-  static constexpr std::int64_t kImages = 2;
+  enum class After {
+    kOfChannels,  ///< relu(sum + bias[o]) * scale[o]
+    kOfOutputs,   ///< (sum + residual[n, o, y...]) * mask[y...]
+    kOfEdges,     ///< y == 0 ? edge[o] : sum
+    kOfParity,    ///< sum + (y % 2 == 0 ? even[y...] : odd[y...])
+  };
+  struct Options {
+    std::int64_t channels = 4, outputs = 8;  ///< of each group
+    std::int64_t images = 2, groups = 1;
+    bool channels_last = false;  ///< of x and C: [n, y..., c]
+    bool own_weights = false;    ///< each image has its own
+    ScalarType type = ScalarType::kF32;
+    After after = After::kOfChannels;
+  };
 
-  Transposed(const std::vector<Dimension>& dimensions, MathLevel math, std::int64_t channels = 4,
-             std::int64_t outputs = 8, ScalarType type = ScalarType::kF32) {
+  Transposed(const std::vector<Dimension>& dimensions, MathLevel math, const Options& options)
+      : options_(options) {
     task.math = math;
     const auto at = [&](SymbolId symbol) { return nodes.index(symbol); };
-    const SymbolId n = nodes.new_symbol("n", kImages), o = nodes.new_symbol("o", outputs),
-                   c = nodes.new_symbol("c", channels);
+    const SymbolId n = nodes.new_symbol("n", options.images),
+                   g = nodes.new_symbol("g", options.groups),
+                   o = nodes.new_symbol("o", options.outputs),
+                   c = nodes.new_symbol("c", options.channels);
     std::vector<SymbolId> rounds = {c};
-    nest.dims = {n, o};
-    Ref x = nodes.add(nodes.scale(at(n), channels), at(c)),
-        w = nodes.add(nodes.scale(at(c), outputs), at(o)),
-        y = nodes.add(nodes.scale(at(n), outputs), at(o)), there = nodes.boolean(true);
+    nest.dims = {n, g, o};
+    const std::int64_t all_channels = options.groups * options.channels;
+    const std::int64_t all_outputs = options.groups * options.outputs;
+    const Ref from_channel = nodes.add(nodes.scale(at(g), options.channels), at(c));
+    const Ref channel = nodes.add(nodes.scale(at(g), options.outputs), at(o));
+    const auto digit = [&](Ref outer, std::int64_t size, Ref inner) {
+      return nodes.add(nodes.scale(outer, size), inner);
+    };
+    Ref x = at(n), y = at(n), w = options.own_weights ? at(n) : nodes.integer(0);
+    w = digit(digit(w, all_channels, from_channel), options.outputs, at(o));
+    if (!options.channels_last) {
+      x = digit(x, all_channels, from_channel);
+      y = digit(y, all_outputs, channel);
+    }
+    Ref place_of_output = nodes.integer(0), there = nodes.boolean(true), last = nullptr;
     for (const Dimension& d : dimensions) {
       const SymbolId out = nodes.new_symbol("y", d.out()), k = nodes.new_symbol("k", d.window);
       nest.dims.push_back(out);
@@ -234,51 +259,84 @@ struct Transposed : NestCase {
       there = nodes.both(there, nodes.both(nodes.non_negative(place),
                                            nodes.is_zero(nodes.remainder(place, step))));
       there = nodes.both(there, nodes.less(from, nodes.integer(d.size)));
-      x = nodes.add(nodes.scale(x, d.size), from);
-      w = nodes.add(nodes.scale(w, d.window), at(k));
-      y = nodes.add(nodes.scale(y, d.out()), at(out));
+      x = digit(x, d.size, from);
+      w = digit(w, d.window, at(k));
+      y = digit(y, d.out(), at(out));
+      place_of_output = digit(place_of_output, d.out(), at(out));
+      last = at(out);
     }
-    const auto elements = [&](Ref place) { return nodes.range(place)->high + 1; };
-    std::int64_t inputs = kImages * channels;
+    if (options.channels_last) {
+      x = digit(x, all_channels, from_channel);
+      y = digit(y, all_outputs, channel);
+    }
+    std::int64_t inputs = options.images * all_channels;
     for (const Dimension& d : dimensions) inputs *= d.size;
-    buffer("x", type, inputs, Role::kIn);
-    buffer("w", type, elements(w), Role::kIn);
-    buffer("bias", ScalarType::kF32, outputs, Role::kIn);
-    buffer("scale", ScalarType::kF32, outputs, Role::kIn);
-    buffer("C", type, elements(y), Role::kOut);
-    const auto f32 = [&](Op op, Ref a, Ref b) { return nodes.op(op, ScalarType::kF32, {a, b}); };
-    const auto load = [&](const char* name, ScalarType of, Ref place) {
-      return nodes.cast(nodes.load(name, of, place), ScalarType::kF32);
-    };
-    const Ref nothing = nodes.number(0, ScalarType::kF32);
-    const Ref term = f32(Op::kMul, load("x", type, x), load("w", type, w));
-    const Ref sum = nodes.reduce(Op::kAdd, rounds, nodes.select(there, term, nothing));
-    const Ref biased = f32(Op::kAdd, sum, load("bias", ScalarType::kF32, at(o)));
+    buffer("x", options.type, inputs, Role::kIn);
+    buffer("w", options.type, elements(w), Role::kIn);
+    buffer("C", options.type, elements(y), Role::kOut);
+    const Ref term = f32(Op::kMul, input("x", x), input("w", w));
+    const Ref sum = nodes.reduce(Op::kAdd, rounds, nodes.select(there, term, zero()));
     nest.buffer = "C";
-    nest.type = type;
+    nest.type = options.type;
     nest.element = y;
     nest.guard = nodes.boolean(true);
-    nest.value = nodes.cast(
-        f32(Op::kMul, f32(Op::kMax, biased, nothing), load("scale", ScalarType::kF32, at(o))),
-        type);
+    nest.value = nodes.cast(after(sum, channel, place_of_output, last), options.type);
     nest.covers = true;
   }
+
+ private:
+  [[nodiscard]] std::int64_t elements(Ref place) { return nodes.range(place)->high + 1; }
+  Ref f32(Op op, Ref a, Ref b) { return nodes.op(op, ScalarType::kF32, {a, b}); }
+  Ref zero() { return nodes.number(0, ScalarType::kF32); }
+  /// Of a buffer that is there.
+  Ref input(const std::string& name, Ref place) {
+    return nodes.cast(nodes.load(name, options_.type, place), ScalarType::kF32);
+  }
+  /// Of a buffer of f32 that has as many elements as `place` says.
+  Ref own_input(const std::string& name, Ref place) {
+    buffer(name, ScalarType::kF32, elements(place), Role::kIn);
+    return nodes.load(name, ScalarType::kF32, place);
+  }
+
+  Ref after(Ref sum, Ref channel, Ref place, Ref last) {
+    switch (options_.after) {
+      case After::kOfChannels: {
+        const Ref biased = f32(Op::kAdd, sum, own_input("bias", channel));
+        return f32(Op::kMul, f32(Op::kMax, biased, zero()), own_input("scale", channel));
+      }
+      case After::kOfOutputs: {
+        const Ref more = f32(Op::kAdd, sum, own_input("residual", nest.element));
+        return f32(Op::kMul, more, own_input("mask", place));
+      }
+      case After::kOfEdges:
+        return nodes.select(nodes.is_zero(last), own_input("edge", channel), sum);
+      case After::kOfParity: {
+        const Ref even = own_input("even", place), odd = own_input("odd", place);
+        const Ref is_even = nodes.is_zero(nodes.remainder(last, nodes.integer(2)));
+        return f32(Op::kAdd, sum, nodes.select(is_even, even, odd));
+      }
+    }
+    return sum;
+  }
+
+  Options options_;
 };
+using After = Transposed::After;
 using Dimensions = std::vector<Transposed::Dimension>;
 
 /// Kernels of each kind.
-void check_all(const Dimensions& dimensions) {
-  Transposed exact(dimensions, MathLevel::kReassociate);
+void check_all(const Dimensions& dimensions, const Transposed::Options& options = {}) {
+  Transposed exact(dimensions, MathLevel::kReassociate, options);
   exact.check(*kContract, {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"}}, 1e-5);
-  Transposed tf32(dimensions, MathLevel::kTf32);
+  Transposed tf32(dimensions, MathLevel::kTf32, options);
   tf32.check(*kContract, {{"pipe", "tf32"}, {"bm", "64"}, {"bn", "64"}}, 2e-3);
-  Transposed bulk(dimensions, MathLevel::kTf32);
+  Transposed bulk(dimensions, MathLevel::kTf32, options);
   bulk.check(*kContract, {{"pipe", "wgmma-bulk-tf32"}, {"bm", "64"}, {"bn", "64"}}, 2e-3);
 }
 
 /// Rows, columns and summed of the product, as phases say.
-std::string product_of(const Dimensions& dimensions, std::int64_t channels = 4) {
-  Transposed one(dimensions, MathLevel::kReassociate, channels);
+std::string product_of(const Dimensions& dimensions, const Transposed::Options& options = {}) {
+  Transposed one(dimensions, MathLevel::kReassociate, options);
   const auto contraction = contract::analyse(one.goal());
   return contraction ? contraction->describe() : contraction.error().message;
 }
@@ -312,12 +370,13 @@ TEST(ContractPhases, WithoutTermsBesideOthers) {
 /// What blocks share is finished with the outputs around, and 16 bits are stored so.
 TEST(ContractPhases, WithoutTermsAreWrittenByEveryKernel) {
   const Dimensions dimensions = {{.size = 5}, {.size = 6}};
-  Transposed split(dimensions, MathLevel::kTf32, 32);
+  Transposed split(dimensions, MathLevel::kTf32, {.channels = 32});
   const Generated generated = split.check(
       *kContract, {{"pipe", "wgmma-bulk-tf32"}, {"bm", "64"}, {"bn", "64"}, {"share", "all-4"}},
       2e-3);
   EXPECT_NE(generated.source.find("g_finish"), std::string::npos);
-  Transposed half(dimensions, MathLevel::kReassociate, 16, 16, ScalarType::kF16);
+  Transposed half(dimensions, MathLevel::kReassociate,
+                  {.channels = 16, .outputs = 16, .type = ScalarType::kF16});
   half.check(*kContract, {{"bm", "64"}, {"bn", "64"}}, 5e-3);
 }
 
@@ -326,7 +385,7 @@ TEST(ContractPhases, WithoutTermsAreWrittenInWholeSectors) {
   for (const bool last : {false, true}) {
     const Dimensions dimensions = {{.size = 5, .dilation = last ? 1 : 2},
                                    {.size = 18, .dilation = last ? 2 : 1}};
-    Transposed exact(dimensions, MathLevel::kReassociate, 4, 32);
+    Transposed exact(dimensions, MathLevel::kReassociate, {.outputs = 32});
     const Generated generated =
         exact.check(*kContract, {{"pipe", "fma"}, {"bm", "32"}, {"bn", "64"}}, 1e-5);
     EXPECT_EQ(generated.source.find("swapped") != std::string::npos, last);
@@ -334,7 +393,7 @@ TEST(ContractPhases, WithoutTermsAreWrittenInWholeSectors) {
   for (const bool three : {false, true}) {
     Dimensions dimensions = {{.size = 3}, {.size = 16}};
     if (three) dimensions.insert(dimensions.begin(), {.size = 2, .window = 2, .pad = 0});
-    Transposed patches(dimensions, MathLevel::kTf32, 8, 32);
+    Transposed patches(dimensions, MathLevel::kTf32, {.channels = 8, .outputs = 32});
     const Generated generated = patches.check(*kContract,
                                               {{"pipe", "wgmma-bulk-tf32"},
                                                {"bm", "128"},
@@ -345,6 +404,105 @@ TEST(ContractPhases, WithoutTermsAreWrittenInWholeSectors) {
     EXPECT_NE(generated.source.find("full_patches"), std::string::npos);
     EXPECT_NE(generated.source.find("beside = number % 2"), std::string::npos);
   }
+}
+
+/// Copies in bulk write no places around outputs: threads do. The outputs that have terms are the
+/// rows of a matrix, apart from each other, where there is one image or each has an even number.
+TEST(ContractPhases, WithoutTermsAreWrittenByThreadsWhereChannelsAreLast) {
+  for (const std::int64_t images : {1, 2}) {
+    Transposed half({{.size = 9, .pad = 0, .more = images - 1}}, MathLevel::kReassociate,
+                    {.channels = 16,
+                     .outputs = 64,
+                     .images = images,
+                     .channels_last = true,
+                     .type = ScalarType::kF16});
+    const Generated generated =
+        half.check(*kContract, {{"pipe", "wgmma-bulk"}, {"bm", "64"}, {"bn", "64"}}, 5e-3);
+    EXPECT_NE(generated.source.find("place0"), std::string::npos);
+  }
+}
+
+/// Where the outputs that have terms read less than those around: all at odd places, say.
+TEST(ContractPhases, WithoutTermsReadInputsThatOthersDoNot) {
+  const Dimensions dimensions = {{.size = 5}, {.size = 6}};
+  const std::map<After, std::string> only_around = {{After::kOfEdges, "edge"},
+                                                    {After::kOfParity, "even"}};
+  for (const auto& [after, buffer] : only_around) {
+    Transposed one(dimensions, MathLevel::kReassociate, {.after = after});
+    const auto contraction = contract::analyse(one.goal());
+    ASSERT_TRUE(contraction);
+    const auto reads = [&](Ref value) {
+      return std::ranges::any_of(nest::loads_in(value),
+                                 [&](Ref load) { return load->name == buffer; });
+    };
+    EXPECT_FALSE(reads(contraction->value));
+    EXPECT_TRUE(reads(contraction->around->empty));
+    check_all(dimensions, {.after = after});
+    Transposed split(dimensions, MathLevel::kTf32, {.channels = 32, .after = after});
+    split.check(*kContract,
+                {{"pipe", "wgmma-bulk-tf32"}, {"bm", "64"}, {"bn", "64"}, {"share", "all-4"}},
+                2e-3);
+  }
+}
+
+/// Up to eight places are written around each output; beyond that all outputs are multiplied.
+TEST(ContractPhases, WithoutTermsAreFewAroundEachOutput) {
+  for (const std::int64_t factor : {6, 8, 9, 16}) {
+    SCOPED_TRACE(factor);
+    for (const std::int64_t pad : {0, 1}) {
+      const Dimensions dimensions = {{.size = 2, .window = 2},
+                                     {.size = 3, .step = factor, .dilation = factor, .pad = pad}};
+      Transposed one(dimensions, MathLevel::kReassociate, {});
+      const auto contraction = contract::analyse(one.goal());
+      ASSERT_TRUE(contraction);
+      EXPECT_EQ(contraction->around->places.size(), factor <= 8 ? 2 : 1);
+      check_all(dimensions);
+    }
+    // By lanes that swap outputs, and by shared memory.
+    const Dimensions row = {{.size = 16, .step = factor, .dilation = factor}};
+    for (const char* pipe : {"fma", "wgmma-bulk-tf32"}) {
+      Transposed wide(row, MathLevel::kTf32, {.channels = 8, .outputs = 16});
+      const Generated generated =
+          wide.check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "64"}}, 2e-3);
+      EXPECT_EQ(generated.source.find("place0") != std::string::npos, factor <= 8);
+    }
+  }
+}
+
+/// Inputs that each output has its own element of, in batches and in every order of the outputs.
+TEST(ContractPhases, WithoutTermsAreWrittenWithWhatFollows) {
+  const Dimensions two = {{.size = 3}, {.size = 4, .step = 3, .dilation = 3}};
+  const Dimensions beside_phases = {{.size = 5, .dilation = 1}, {.size = 4}};
+  for (const bool channels_last : {false, true}) {
+    SCOPED_TRACE(channels_last);
+    check_all(two, {.channels_last = channels_last, .after = After::kOfOutputs});
+    check_all(beside_phases,
+              {.images = 3, .channels_last = channels_last, .after = After::kOfOutputs});
+    check_all({{.size = 9, .step = 4}},
+              {.images = 1, .channels_last = channels_last, .after = After::kOfParity});
+    check_all(two, {.groups = 3, .channels_last = channels_last, .after = After::kOfOutputs});
+    check_all({{.size = 7}}, {.images = 3,
+                              .channels_last = channels_last,
+                              .own_weights = true,
+                              .after = After::kOfOutputs});
+    for (const std::int64_t groups : {1, 2}) {
+      Transposed split(two, MathLevel::kTf32,
+                       {.channels = 16,
+                        .groups = groups,
+                        .channels_last = channels_last,
+                        .after = After::kOfOutputs});
+      const Generated slices = split.check(
+          *kContract, {{"pipe", "tf32"}, {"bm", "64"}, {"bn", "64"}, {"share", "all-2"}}, 2e-3);
+      EXPECT_NE(slices.source.find("g_finish"), std::string::npos);
+    }
+  }
+}
+
+/// Groups and each image's own weights are batches of the product.
+TEST(ContractPhases, WithoutTermsAreNotMultipliedInBatches) {
+  EXPECT_EQ(product_of({{.size = 9}}, {.groups = 3}), "3 of 8 x 18 x 12");
+  EXPECT_EQ(product_of({{.size = 9}}, {.images = 3, .own_weights = true}), "3 of 8 x 9 x 12");
+  EXPECT_EQ(product_of({{.size = 9}}, {.channels_last = true}), "18 x 8 x 12");
 }
 
 }  // namespace
