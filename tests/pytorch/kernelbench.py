@@ -11,8 +11,9 @@ sizes, with numbers: the constants of the file are divided by powers of two as f
 still works. There `hone import --verify` runs the program and compares it with the module in f64;
 beside it stands the error of PyTorch's own f32 answer, TF32 off. An error is the largest difference, in
 root mean squares of the answer. --full takes the module's own sizes for that, on a GPU, and keeps no
-recorded numbers. --no-run imports only. --jobs: so many problems at a time; --seconds: the program's time
-for one of them. Prints a line for each problem and the counts; what FOLDER has is not done again, what failed is.
+recorded numbers; meanwhile FOLDER needs some ten gigabytes for each job. --no-run imports only. --jobs: so many
+problems at a time; --seconds: the program's time for one of them. Prints a line for each problem and the counts;
+what FOLDER has is not done again, what failed is.
 """
 import argparse
 import ast
@@ -33,7 +34,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from record import Recorder, raw  # noqa: E402
+from record import Recorder, as_bytes  # noqa: E402
 
 warnings.filterwarnings("ignore")
 MOST_ELEMENTS = 2_000_000  # of all inputs together, for the emulator
@@ -84,7 +85,8 @@ def loaded(code, device):
     init = names["get_init_inputs"]()
     model = names["Model"](**init) if isinstance(init, dict) else names["Model"](*init)
     torch.manual_seed(42)
-    inputs = tuple(names["get_inputs"]())
+    with torch.device(device):  # gigabytes take a CPU minutes
+        inputs = tuple(names["get_inputs"]())
     move = lambda x: x.to(device) if isinstance(x, torch.Tensor) else x
     return model.to(device), tuple(move(x) for x in inputs)
 
@@ -135,7 +137,7 @@ def recorded(model, inputs, folder):
                     for x in inputs)
     for i, value in enumerate(x for x in inputs):
         if isinstance(value, torch.Tensor):
-            open(f"{folder}/inputs/{i}.bin", "wb").write(raw(value.cpu()))
+            as_bytes(value).tofile(f"{folder}/inputs/{i}.bin")
     with torch.no_grad():
         random = any(word in str(node.target) for node in program.graph.nodes
                      for word in ("dropout", "randn", "aten.rand.", "bernoulli"))
@@ -144,13 +146,13 @@ def recorded(model, inputs, folder):
             answers = listed(recorder.run(*copy.deepcopy(inputs)))
             truths = [x.double() if x.dtype.is_floating_point else x for x in answers]
             for i, draw in enumerate(recorder.draws):
-                open(f"{folder}/draws/{i}.bin", "wb").write(raw(draw.cpu()))
+                as_bytes(draw).tofile(f"{folder}/draws/{i}.bin")
         else:
             answers = listed(model(*copy.deepcopy(inputs)))
             truths = listed(wide(*widened))
     for i, (answer, truth) in enumerate(zip(answers, truths)):
         rounded = truth.to(answer.dtype)
-        open(f"{folder}/outputs/{i}.bin", "wb").write(raw(rounded.contiguous().cpu()))
+        as_bytes(rounded.contiguous()).tofile(f"{folder}/outputs/{i}.bin")
     return max(error_of(a, t) for a, t in zip(answers, truths))
 
 

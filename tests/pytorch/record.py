@@ -26,11 +26,16 @@ DRAWS = ("dropout", "native_dropout", "randn", "rand", "bernoulli")
 
 def raw(tensor):
     """Elements in the order of memory where the tensor is dense, else row-major."""
+    return as_bytes(tensor).tobytes()
+
+
+def as_bytes(tensor):
+    """The same as an array of bytes, which is not copied."""
     tensor = tensor.detach()
     if not is_dense(tensor):
         tensor = tensor.contiguous()
     flat = torch.as_strided(tensor, (tensor.numel(),), (1,), tensor.storage_offset())
-    return flat.contiguous().view(torch.uint8).numpy().tobytes()
+    return flat.contiguous().cpu().view(torch.uint8).numpy()
 
 
 def is_dense(tensor):
