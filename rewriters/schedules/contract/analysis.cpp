@@ -314,6 +314,8 @@ Result<Contraction> by_phases_or_not(const Goal& goal, const nest::Nest& nest,
     auto by_blocks = around;
     if (by_blocks) {
       by_blocks->change([&](Ref value) { return nodes.substitute(value, phased->by); });
+      // An index with places needs this, too. Where its extent already kept all places inside, the
+      // guard has no condition about them, and phases add outputs behind that extent.
       by_blocks->guard = nodes.both(by_blocks->guard, phased->there);
     }
     auto found = analyse(goal, std::make_shared<const nest::Nest>(phased->nest), phased->given,
