@@ -126,8 +126,9 @@ __device__ __forceinline__ int $left_at(T product, int at) {
   return product == 0 ? 4 * at : $never;
 }
 
-// Where the product of a row becomes 0, infinite or NaN, if it does so at these elements: of where
-// they begin.$or_denormal `total`: a product of all these elements, and others.
+// If the product of a row becomes 0, infinite or NaN at these elements: 4 times where they begin,
+// and the kind ($left_at).$or_denormal Else a larger number. `total`: a product of all these
+// elements, and others.
 template <int kCount, int kAtOnce, typename T>
 __device__ __forceinline__ int $leaves($Product<T> before, $Product<T> total, const T* values,
                                        int at) {
@@ -255,9 +256,9 @@ void ScanPrinter::print_functions_of_products() {
   if (walks()) {
     holes["least"] = "(sizeof(T) == 8 ? T(0x1p-1022) : T(0x1p-126))";
     holes["becomes_denormal"] = std::to_string(kBecomesDenormal);
-    // No comparison of values: they would be kept as f64, 20 registers more for 16 of f32.
+    // Compares products, not elements: these would be kept as f64, 20 registers more for 16 of f32.
     holes["or_denormal"] =
-        fmt::format(" Where one is denormal or 0 on its way: {}.", kBecomesDenormal);
+        fmt::format(" Where it is denormal or 0 anywhere among them: and {}.", kBecomesDenormal);
     holes["begin"] = "bool denormal = false;";
     holes["look"] =
         filled("product *= values[$place];\ndenormal = denormal || fabs(product) < $least;", holes);
@@ -354,8 +355,8 @@ void ScanPrinter::print_products() {
   if (across) code_.close();
 }
 
-/// From the place where a row's product becomes denormal. Then `left` is where it leaves the range,
-/// and what is multiplied lies between the two places.
+/// From the place where a row's product becomes denormal. Then `left` is where it leaves the range;
+/// what is walked lies between the two, and needs no `multiply`.
 void ScanPrinter::print_walk(const char* count) {
   const Team& team = schedule_.team;
   const std::string own = team.teams > 1 ? "[team]" : "";
@@ -367,7 +368,7 @@ void ScanPrinter::print_walk(const char* count) {
     code_.open(!warps()      ? fmt::format("if (__any_sync(0xffffffffu, {}))", begins)
                : own.empty() ? fmt::format("if ({})", begins)
                              : fmt::format("if (__syncthreads_or({}))", begins));
-    // Of other rows in the block or warp, none may begin.
+    // Other rows of the block or warp may have nothing to walk: their `left` and carry stay.
     const std::string if_begins = warps() && own.empty() ? "" : fmt::format("if ({}) ", begins);
     code_.line(fmt::format("{}{} = {};", if_begins, one.left, kNeverLeaves));
     code_.line(fmt::format("{} product = 1;", one.element));

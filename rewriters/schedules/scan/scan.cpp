@@ -59,7 +59,7 @@ class Scan : public Generator {
     Schedule tiles = first_guess_of_tiles(goal, *plan);
     // Only in whole rows do products have the kernel's digits after denormal numbers: a single pass
     // of them is never the guess, and is offered where whole rows leave much of the device idle.
-    tiles.single_pass = tiles.single_pass && (cuts || parts > 1);
+    tiles.single_pass = tiles.single_pass && (cuts || rows_leave_idle(goal, *plan));
     const bool single_pass = tiles.single_pass && parts > 1 && cuts && is_large(*plan);
     const Schedule guess =
         single_pass ? tiles
