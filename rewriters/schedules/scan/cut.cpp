@@ -16,10 +16,21 @@ std::int64_t parts_near(const Plan& plan, std::int64_t wanted) {
   return 1;
 }
 
+namespace {
+
+std::int64_t blocks_of(const Plan& plan) { return plan.across ? (plan.rows + 31) / 32 : plan.rows; }
+
+std::int64_t sms_of(const Goal& goal) { return std::max(1, goal.context->target.sm_count); }
+
+}  // namespace
+
+bool rows_leave_idle(const Goal& goal, const Plan& plan) {
+  return blocks_of(plan) < sms_of(goal) && plan.length >= 16384;
+}
+
 std::int64_t first_parts(const Goal& goal, const Plan& plan) {
-  const std::int64_t sms = std::max(1, goal.context->target.sm_count);
-  const std::int64_t blocks = plan.across ? (plan.rows + 31) / 32 : plan.rows;
-  if (blocks >= sms || plan.length < 16384) return 1;
+  if (!rows_leave_idle(goal, plan)) return 1;
+  const std::int64_t sms = sms_of(goal), blocks = blocks_of(plan);
   const std::int64_t wanted = std::min(sms * 4 / blocks, plan.length / (plan.across ? 256 : 4096));
   return parts_near(plan, wanted);
 }

@@ -55,6 +55,8 @@ struct CutPlan {
                                const std::string& prefix);
 /// A number of equal parts near the one wanted; 1: there is none.
 [[nodiscard]] std::int64_t parts_near(const Plan& plan, std::int64_t wanted);
+/// Whether rows with a block each are too few for the device, and long.
+[[nodiscard]] bool rows_leave_idle(const Goal& goal, const Plan& plan);
 /// As many as fill the device; 1: the rows do.
 [[nodiscard]] std::int64_t first_parts(const Goal& goal, const Plan& plan);
 

@@ -90,6 +90,9 @@ Carried ScanPrinter::carried(const Running& one) {
     result.start = result.c_type + "{0.5f, 1}";
     result.left = names_.fresh("left");
     result.left_here = names_.fresh(result.left + "_here");
+    result.walk_from = names_.fresh("walk_from");
+    result.walked = names_.fresh("walked");
+    result.walked_left = names_.fresh("walked_left");
   }
   return result;
 }

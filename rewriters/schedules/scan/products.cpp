@@ -10,9 +10,15 @@
 // 0, infinite or NaN, times the pair's mantissa: that has the sign, and is 0 or infinite where an
 // element was, which makes NaN of the other.
 //
-// Where a product rounds to a denormal number, or within rounding of the largest one, it may leave
-// the range at another place than in the kernel, or not at all: the pair has not lost the digits
-// that the kernel's product has lost, and rounds in another order.
+// Among denormal numbers the kernel's product loses digits, and the pair has not lost them. Where
+// it grows again, or is 0 in the end, this shows. So where blocks have whole rows that lie along
+// memory, the row is walked: from the first vector in which the product is denormal or 0, vectors
+// are multiplied one after another, to the place where the product is 0, infinite or NaN,
+// or to the tile's end. Rows side by side in memory and tiles with a block each are not walked:
+// they may leave the range at another place than the kernel, or not at all.
+//
+// Within rounding of the largest number, a product may be infinite at another place than in the
+// kernel, in all ways: the pair rounds in another order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,6 +33,8 @@ namespace {
 constexpr std::int64_t kMostExponent = 1100;
 /// Elements of f32's range of which a product cannot leave f64's.
 constexpr int kFloatsAtOnce = 4;
+/// Of a place, where others have 0, 1 or 2: the product becomes denormal there, or 0.
+constexpr int kBecomesDenormal = 3;
 
 constexpr const char* kProducts =
     R"(// A product that neither overflows nor underflows: of * 2^exponent. `of` is 0.5 to 1, or 0,
@@ -109,9 +117,18 @@ __device__ __forceinline__ $Product<T> $shuffle_xor($Product<T> value, int step)
           __shfl_xor_sync(0xffffffffu, value.exponent, step)};
 }
 
-// Where the product of a row becomes 0, infinite or NaN, if it does so at these elements: 4 times
-// where they begin, and 0, 1 or 2. A larger number where it does not. `total`: a product of all
-// these elements, and others.
+// Where a product that is 0, infinite or NaN became so: 4 times the place, and 0, 1 or 2. A larger
+// number where it is none of them.
+template <typename T>
+__device__ __forceinline__ int $left_at(T product, int at) {
+  if (product != product) return 4 * at + 2;
+  if (fabs(product) == T($infinity)) return 4 * at + 1;
+  return product == 0 ? 4 * at : $never;
+}
+
+// If the product of a row becomes 0, infinite or NaN at these elements: 4 times where they begin,
+// and the kind ($left_at).$or_denormal Else a larger number. `total`: a product of all these
+// elements, and others.
 template <int kCount, int kAtOnce, typename T>
 __device__ __forceinline__ int $leaves($Product<T> before, $Product<T> total, const T* values,
                                        int at) {
@@ -119,11 +136,13 @@ __device__ __forceinline__ int $leaves($Product<T> before, $Product<T> total, co
   constexpr bool kFit = sizeof(T) == 8 && kAtOnce > 1 && kCount <= kAtOnce;
   if (kFit && abs(before.exponent) < 300 && total.of != 0 && fabs(total.of) <= 1) return $never;
   T product = $number_of(before);
+  $begin
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) product *= values[$place];
-  if (product != product) return 4 * at + 2;
-  if (fabs(product) == T($infinity)) return 4 * at + 1;
-  return product == 0 ? 4 * at : $never;
+  for (int i = 0; i < kCount; ++i) {
+    $look
+  }
+  $denormal
+  return $left_at(product, at);
 }
 
 // Each value becomes the product up to it$exclusive. Where that has left the range before, it
@@ -136,6 +155,44 @@ __device__ __forceinline__ void $multiply($Product<T> before, T* values, int at,
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     $step
+  }
+}
+
+)";
+
+constexpr const char* kWalk =
+    R"(template <typename T>
+__device__ __forceinline__ $Product<T> $pair_of(T value) {
+  const bool denormal = fabs(value) < $least;
+  return $normal(denormal ? value * T(0x1p64) : value, denormal ? -64 : 0);
+}
+
+// Where to begin a walk; $never: there is none.
+__device__ __forceinline__ int $walk_from(int left) {
+  return left % 4 == $becomes_denormal && left != $never ? left / 4 : $never;
+}
+
+// Vectors one after another, a lane's each, from the place `from` to the one where the product is
+// 0, infinite or NaN: that becomes `left`. Each value becomes the product up to it$exclusive, with
+// the digits that are left to the kernel.
+template <int kCount, int kLanes, typename T>
+__device__ __forceinline__ void $walk($Product<T> before, T* values, int at, int from, int& left,
+                                      T& product) {
+  const unsigned ahead = __ballot_sync(0xffffffffu, at >= from && left == $never);
+  if (ahead == 0) return;
+#pragma unroll 1
+  for (int turn = kLanes == 32 ? __ffs(ahead) - 1 : 0; turn < kLanes; ++turn) {
+    if (threadIdx.x % kLanes == turn && at >= from && left == $never) {
+      if (at == from) product = $number_of(before);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        $step
+      }
+      left = $left_at(product, at);
+    }
+    product = __shfl_sync(0xffffffffu, product, turn, kLanes);
+    left = __shfl_sync(0xffffffffu, left, turn, kLanes);
+    if (kLanes == 32 && left != $never) return;
   }
 }
 
@@ -196,16 +253,32 @@ void ScanPrinter::print_functions_of_products() {
                  {"nan", "__int_as_float(0x7fc00000)"},
                  {"never", std::to_string(kNeverLeaves)},
                  {"exclusive", plan_.exclusive ? ", without itself" : ""}};
+  if (walks()) {
+    holes["least"] = "(sizeof(T) == 8 ? T(0x1p-1022) : T(0x1p-126))";
+    holes["becomes_denormal"] = std::to_string(kBecomesDenormal);
+    // Compares products, not elements: these would be kept as f64, 20 registers more for 16 of f32.
+    holes["or_denormal"] =
+        fmt::format(" Where it is denormal or 0 anywhere among them: and {}.", kBecomesDenormal);
+    holes["begin"] = "bool denormal = false;";
+    holes["look"] =
+        filled("product *= values[$place];\ndenormal = denormal || fabs(product) < $least;", holes);
+    holes["denormal"] = filled("if (denormal) return 4 * at + $becomes_denormal;", holes);
+  } else {
+    holes["or_denormal"] = holes["begin"] = holes["denormal"] = "";
+    holes["look"] = filled("product *= values[$place];", holes);
+  }
   const std::string place = holes["place"], take = fmt::format("values[{}] = product;", place);
   holes["step"] =
       plan_.exclusive
           ? fmt::format("const T value = values[{}];\n{}\nproduct *= value;", place, take)
           : fmt::format("product *= values[{}];\n{}", place, take);
   for (const char* name : {"Product", "normal", "times_few", "times", "product_of", "number_of",
-                           "shuffle", "shuffle_up", "shuffle_xor", "leaves", "multiply"}) {
+                           "shuffle", "shuffle_up", "shuffle_xor", "left_at", "leaves", "multiply",
+                           "pair_of", "walk_from", "walk"}) {
     holes[name] = prefix + name;
   }
   code_.lines(filled(kProducts, holes));
+  if (walks()) code_.lines(filled(kWalk, holes));
 }
 
 std::string tell_products(const std::string& prefix) {
@@ -231,6 +304,11 @@ void ScanPrinter::print_range(const Carried& one) {
       fmt::format("__shared__ int {}{};", one.left_here, team.teams > 1 ? "[kRowsPerBlock]" : ""));
   code_.line(fmt::format("if (lane == 0) {}{} = {};", one.left_here, team.teams > 1 ? "[team]" : "",
                          kNeverLeaves));
+  if (!walks()) return;
+  const char* const teams = team.teams > 1 ? "[kRowsPerBlock]" : "";
+  code_.line(fmt::format("__shared__ {} {}{}[kWarps];  // of a walk, after each warp", one.element,
+                         one.walked, teams));
+  code_.line(fmt::format("__shared__ int {}{}[kWarps];", one.walked_left, teams));
 }
 
 /// From what is before each vector to the values.
@@ -266,12 +344,64 @@ void ScanPrinter::print_products() {
   });
   if (across) code_.close();
   print_first_of_row();
+  if (walks()) print_walk(count);
   if (across) code_.open("");
   of_each([&](const Carried& one, const std::string& at) {
-    code_.line(fmt::format("{}multiply<{}>({}, {}, {}, {});", one.prefix, count, before(one),
-                           values(one), at, one.left));
+    const std::string skip =
+        walks() ? fmt::format("if ({0} < {1} || 4 * {0} > {2}) ", at, one.walk_from, one.left) : "";
+    code_.line(fmt::format("{}{}multiply<{}>({}, {}, {}, {});", skip, one.prefix, count,
+                           before(one), values(one), at, one.left));
   });
   if (across) code_.close();
+}
+
+/// From the place where a row's product becomes denormal. Then `left` is where it leaves the range;
+/// what is walked lies between the two, and needs no `multiply`.
+void ScanPrinter::print_walk(const char* count) {
+  const Team& team = schedule_.team;
+  const std::string own = team.teams > 1 ? "[team]" : "";
+  code_.comment("Among denormal numbers it loses digits: there the row's own order counts.");
+  for (const Carried& one : carried_) {
+    if (!one.is_product()) continue;
+    code_.line(fmt::format("const int {} = {}walk_from({});", one.walk_from, one.prefix, one.left));
+    const std::string begins = fmt::format("{} != {}", one.walk_from, kNeverLeaves);
+    code_.open(!warps()      ? fmt::format("if (__any_sync(0xffffffffu, {}))", begins)
+               : own.empty() ? fmt::format("if ({})", begins)
+                             : fmt::format("if (__syncthreads_or({}))", begins));
+    // Other rows of the block or warp may have nothing to walk: their `left` and carry stay.
+    const std::string if_begins = warps() && own.empty() ? "" : fmt::format("if ({}) ", begins);
+    code_.line(fmt::format("{}{} = {};", if_begins, one.left, kNeverLeaves));
+    code_.line(fmt::format("{} product = 1;", one.element));
+    if (warps()) {
+      code_.open("for (int warp = 0; warp < kWarps; ++warp)");
+      code_.open("if (lane / 32 == warp)");
+      code_.open("if (warp > 0)");
+      code_.line(fmt::format("product = {}{}[warp - 1];", one.walked, own));
+      code_.line(fmt::format("{} = {}{}[warp - 1];", one.left, one.walked_left, own));
+      code_.close();
+    }
+    open_items(false);
+    code_.line(fmt::format("{}walk<{}, {}>({}[i], {}, at, {}, {}, product);", one.prefix, count,
+                           warps() ? "32" : "kThreads", one.before, address_of_vector(one),
+                           one.walk_from, one.left));
+    code_.close();
+    if (warps()) {
+      code_.open("if (lane % 32 == 0)");
+      code_.line(fmt::format("{}{}[warp] = product;", one.walked, own));
+      code_.line(fmt::format("{}{}[warp] = {};", one.walked_left, own, one.left));
+      code_.close();
+      code_.close();
+      code_.line("__syncthreads();");
+      code_.close();
+      code_.line(fmt::format("{} = {}{}[kWarps - 1];", one.left, one.walked_left, own));
+      code_.line(fmt::format("if (lane == 0) {}{} = {};", one.left_here, own, one.left));
+      if (loops()) code_.line(fmt::format("product = {}{}[kWarps - 1];", one.walked, own));
+    }
+    if (loops())
+      code_.line(fmt::format("{}if ({} == {}) {} = {}pair_of(product);", if_begins, one.left,
+                             kNeverLeaves, one.carry, one.prefix));
+    code_.close();
+  }
 }
 
 /// The minimum over the threads of a row, and in a single pass over the tiles before.

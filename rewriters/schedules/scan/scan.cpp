@@ -45,7 +45,7 @@ Way way_of(const Step& step) {
 class Scan : public Generator {
  public:
   std::string_view name() const override { return "generate-scan"; }
-  int version() const override { return 3; }
+  int version() const override { return 4; }
   std::string_view summary() const override {
     return "reductions up to each index of an axis => one pass over each row: threads, warps and "
            "tiles carry what came before; legal when all of them run along the same axis";
@@ -57,7 +57,10 @@ class Scan : public Generator {
     const bool cuts = may_cut(*plan);
     const std::int64_t parts = first_parts(goal, *plan);
     Schedule tiles = first_guess_of_tiles(goal, *plan);
-    const bool single_pass = tiles.single_pass && parts > 1 && (is_large(*plan) || !cuts);
+    // Only in whole rows do products have the kernel's digits after denormal numbers: a single pass
+    // of them is never the guess, and is offered where whole rows leave much of the device idle.
+    tiles.single_pass = tiles.single_pass && (cuts || rows_leave_idle(goal, *plan));
+    const bool single_pass = tiles.single_pass && parts > 1 && cuts && is_large(*plan);
     const Schedule guess =
         single_pass ? tiles
                     : first_guess(goal, parts > 1 && cuts ? cut_rows(goal, *plan, parts, "p_").plan

@@ -25,10 +25,12 @@ struct Carried {
   std::string all;                     ///< of a lane: the warps up to it (along)
 
   // Of products of floats (products.cpp).
-  std::string prefix;          ///< of their functions
-  int at_once = 1;             ///< elements whose product is in the range of f64
-  std::string left;            ///< where the row's product leaves its range
-  std::string left_here = {};  ///< likewise, shared
+  std::string prefix;                         ///< of their functions
+  int at_once = 1;                            ///< elements whose product is in the range of f64
+  std::string left;                           ///< where the row's product leaves its range
+  std::string left_here = {};                 ///< likewise, shared
+  std::string walk_from = {};                 ///< where a walk begins
+  std::string walked = {}, walked_left = {};  ///< shared: its product and `left` after each warp
 
   [[nodiscard]] bool is_product() const { return scan::is_product(op, type); }
   [[nodiscard]] std::string fold(const std::string& a, const std::string& b) const;
@@ -79,6 +81,7 @@ class ScanPrinter : KernelPrinter<Schedule> {
                            const char* count);
   void print_range(const Carried& one);
   void print_products();
+  void print_walk(const char* count);
   void print_first_of_row();
   [[nodiscard]] bool has_products() const;
   [[nodiscard]] bool only_products() const;
@@ -101,6 +104,8 @@ class ScanPrinter : KernelPrinter<Schedule> {
   [[nodiscard]] bool in_shared() const {
     return warps() || (schedule_.team.across && schedule_.team.threads > 1);
   }
+  /// Products that become denormal are multiplied in the row's order.
+  [[nodiscard]] bool walks() const { return !schedule_.team.across && !schedule_.single_pass; }
   /// Tiles follow each other in a loop.
   [[nodiscard]] bool loops() const { return tiles_ && !schedule_.single_pass; }
   [[nodiscard]] std::string at_lane(const std::string& name) const {
