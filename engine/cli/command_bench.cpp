@@ -176,8 +176,10 @@ Registration add_bench(CLI::App& root) {
   CLI::App* app = root.add_subcommand(
       "bench",
       "Search for every task of a folder, each with the same budget; started again, it goes on");
-  app->add_option("DIR", options->folder,
-                  "A folder with tasks: .cu files with a task comment, or .json tasks")
+  app->add_option(
+         "DIR", options->folder,
+         "A folder with tasks, or one of them: .cu files with a task comment, .json tasks, "
+         ".pt2 modules")
       ->required();
   options->device.add_to(*app);
   options->database.add_to(*app);

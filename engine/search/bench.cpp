@@ -19,6 +19,8 @@ using std::filesystem::path;
 constexpr std::uintmax_t kLargestTask = 4U << 20;  // [B]
 
 bool is_task(const path& file) {
+  if (file.extension() == ".pt2") return true;
+  if (file.extension() != ".cu" && file.extension() != ".json") return false;
   std::error_code error;
   const auto bytes = std::filesystem::file_size(file, error);
   if (error || bytes > kLargestTask) return false;
@@ -34,18 +36,24 @@ bool is_task(const path& file) {
 Result<std::vector<path>> find_tasks(const path& folder) {
   std::vector<path> tasks;
   std::error_code error;
+  if (std::filesystem::is_regular_file(folder, error)) {
+    if (is_task(folder)) return std::vector{folder};
+    return invalid(
+        fmt::format("{}: no .cu file with a task comment, no .json task and no .pt2 module; "
+                    "`hone init KERNEL.cu` makes a task",
+                    folder.string()));
+  }
   std::filesystem::recursive_directory_iterator files(folder, error), end;
   for (; !error && files != end; files.increment(error)) {
     const path& file = files->path();
-    const bool named = file.extension() == ".cu" || file.extension() == ".json";
     std::error_code ignored;
-    if (named && files->is_regular_file(ignored) && is_task(file)) tasks.push_back(file);
+    if (files->is_regular_file(ignored) && is_task(file)) tasks.push_back(file);
   }
   if (error) return fail(ErrorCode::kIo, fmt::format("{}: {}", folder.string(), error.message()));
   if (tasks.empty())
     return invalid(
-        fmt::format("{}: no .cu file with a task comment and no .json task is in it; "
-                    "`hone init KERNEL.cu` makes one",
+        fmt::format("{}: no .cu file with a task comment, no .json task and no .pt2 module is in "
+                    "it; `hone init KERNEL.cu` makes a task",
                     folder.string()));
   std::ranges::sort(tasks);
   return tasks;

@@ -12,8 +12,9 @@
 
 namespace hone {
 
-/// The tasks in a folder and its folders, by path: .cu files that begin with a task comment, and
-/// .json files that name a "source". kIo: the folder cannot be read. kInvalidInput: there is none.
+/// The tasks in a folder and its folders, by path, or the one that a file is: .cu files that begin
+/// with a task comment, .json files that name a "source", and .pt2 modules. kIo: the folder cannot
+/// be read. kInvalidInput: there is none.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_tasks(
     const std::filesystem::path& folder);
 

@@ -99,6 +99,23 @@ TEST_F(BenchTest, AnUnknownStrategyIsRefusedBeforeTheFirstTask) {
   EXPECT_FALSE(std::filesystem::exists(folder_.file("hone.db")));
 }
 
+TEST_F(BenchTest, ModulesAreTasksAndAFileIsOne) {
+  TemporaryFolder modules;
+  std::filesystem::copy_file(
+      std::string(HONE_SOURCE_DIR) + "/tests/pytorch/fixtures/joined_scan.pt2",
+      modules.file("joined_scan.pt2"));
+  for (const std::string name : {"", "joined_scan.pt2"}) {
+    const ProcessResult result = hone({"bench", modules.file(name), "--device", "emu:sm_90",
+                                       "--budget", "1", "--db", folder_.file("modules.db")});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_NE(result.out.find("joined_scan"), std::string::npos) << result.out;
+  }
+  const ProcessResult result =
+      hone({"bench", folder_.file("tasks/plain.cu"), "--device", "emu:sm_90"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.err.find("no .cu file with a task comment"), std::string::npos) << result.err;
+}
+
 TEST_F(BenchTest, AFolderWithoutTasksSaysWhatWouldBeOne) {
   TemporaryFolder empty;
   const ProcessResult result = hone({"bench", empty.file(""), "--device", "emu:sm_90"});
