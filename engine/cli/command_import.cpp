@@ -71,6 +71,22 @@ void tell_left_out(const std::vector<pytorch::LeftOut>& left_out) {
   }
 }
 
+/// Of another module, say, or of this one cut otherwise.
+void remove_old_parts(const std::filesystem::path& folder) {
+  constexpr std::string_view kBegin = "part_", kEnd = ".task.cu";
+  std::error_code code;
+  std::vector<std::filesystem::path> old;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    std::string number = entry.path().filename().string();
+    if (!number.starts_with(kBegin) || !number.ends_with(kEnd)) continue;
+    number = number.substr(kBegin.size(), number.size() - kBegin.size() - kEnd.size());
+    if (number.size() >= 3 &&
+        std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; }))
+      old.push_back(entry.path());
+  }
+  for (const auto& file : old) std::filesystem::remove(file, code);
+}
+
 /// The module in parts: a task file for each that differs, and how they fit together.
 int write_parts(const Options& options) {
   namespace fs = std::filesystem;
@@ -90,6 +106,7 @@ int write_parts(const Options& options) {
         {ErrorCode::kInvalidInput,
          fmt::format("{}: holds parts already; --force overwrites them", options.parts)});
   }
+  if (options.force && !cut->parts.empty()) remove_old_parts(options.parts);
   nlohmann::json parts = nlohmann::json::array();
   std::size_t tasks = 0;
   std::vector<std::string> hashes, levels;

@@ -54,6 +54,25 @@ TEST(Import, PartsNameWhatStaysPyTorchsAndWhy) {
   EXPECT_TRUE(std::filesystem::exists(folder.file("parts/part_000.task.cu")));
 }
 
+TEST(Import, ForceLeavesNoPartsOfBefore) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("parts"));
+  for (const char* old : {"part_000.task.cu", "part_077.task.cu", "part_mine.task.cu", "notes.txt"})
+    folder.write(std::string("parts/") + old, "before");
+  const std::vector<std::string> command = {"import", fixture("products"), "--parts",
+                                            folder.file("parts")};
+  EXPECT_EQ(hone(command).status, 2);
+  EXPECT_TRUE(std::filesystem::exists(folder.file("parts/part_077.task.cu")));
+  std::vector<std::string> forced = command;
+  forced.emplace_back("--force");
+  const auto run = hone(forced);
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_TRUE(std::filesystem::exists(folder.file("parts/part_000.task.cu")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("parts/part_077.task.cu")));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("parts/part_mine.task.cu")));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("parts/notes.txt")));
+}
+
 TEST(Import, WithoutPartsThereIsNoFolder) {
   const TemporaryFolder folder;
   const std::string file =
