@@ -85,7 +85,6 @@ CutPlan cut_rows(const Goal& goal, const Plan& plan, std::int64_t parts,
     cut.folds.push_back(std::move(nest));
     one.before = nodes.load(name, type, element(of_row));
     one.node = nest::peel(moved(one.node));  // an integer comes back as a sum of itself
-    if (one.with_own != nullptr) one.with_own = moved(one.with_own);
     one.each = moved(one.each);
   }
   for (LaneBody::Store& store : own.stores) {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <set>
 
 #include "rewriters/affine/flatten.h"
 #include "rewriters/affine/integers.h"
 #include "rewriters/affine/neighbours.h"
 #include "rewriters/affine/strides.h"
+#include "rewriters/nest/prefix.h"
 
 namespace hone::schedules::scan {
 namespace {
@@ -37,11 +37,14 @@ class Planner {
  public:
   explicit Planner(const Goal& goal) : goal_(goal), nodes_(*goal.nodes) {}
 
-  Result<Plan> plan() {
+  /// y[j] = x[j] + (sum over r < j of x[r]), as a loop lifts to, is a sum up to j, where x is read
+  /// once: `taken_in`.
+  Result<Plan> plan(bool taken_in) {
     std::vector<nest::Nest> nests;
     for (const nest::Nest& given : goal_.nests) {
       auto nest = plain(nodes_, given);
       if (!nest) return std::unexpected(nest.error());
+      if (taken_in) nest->value = nest::with_own_elements(nodes_, nest->value);
       nests.push_back(std::move(*nest));
     }
     // The axis: in the first nest with a reduction.
@@ -53,59 +56,11 @@ class Planner {
     for (const nest::Nest& nest : nests) {
       if (auto added = add(nest); !added) return std::unexpected(added.error());
     }
-    take_own_elements();
     decide_direction();
     return std::move(plan_);
   }
 
  private:
-  /// Whether `value` uses `node` inside of `whole` alone.
-  static bool uses_within(Ref value, Ref node, Ref whole, std::set<Ref>& seen) {
-    if (value == whole || !seen.insert(value).second) return true;
-    const auto well = [&](Ref part) { return uses_within(part, node, whole, seen); };
-    return value != node && std::ranges::all_of(value->args, well) &&
-           std::ranges::all_of(value->terms,
-                               [&](const nest::Term& term) { return well(term.atom); });
-  }
-  bool stores_use_within(Ref node, Ref whole) const {
-    std::set<Ref> seen;
-    return std::ranges::all_of(plan_.stores, [&](const LaneBody::Store& store) {
-      return uses_within(store.value, node, whole, seen) &&
-             uses_within(store.guard, node, whole, seen) &&
-             uses_within(store.element, node, whole, seen);
-    });
-  }
-
-  /// An exclusive reduction with the element itself taken in, where only that is used. `own`: the
-  /// element as the kernel has it, where the plan leaves out the row's last.
-  std::optional<Running> with_own_element(const Running& one, Ref own) const {
-    const bool integer = one.node->is_integer();  // these stand in sums
-    const Ref node = integer ? nodes_.add(one.node, nodes_.integer(0)) : one.node;
-    for (const Ref each : {one.each, own}) {
-      for (const auto& pair : {std::vector{node, each}, std::vector{each, node}}) {
-        const Ref whole =
-            one.op == Op::kAdd && integer
-                ? nodes_.add(pair[0], pair[1])
-                : nodes_.op(one.op, integer ? ScalarType::kI64 : one.node->type, pair);
-        if (stores_use_within(one.node, whole)) return Running{one.node, each, one.op, whole};
-      }
-    }
-    return std::nullopt;
-  }
-
-  /// y[j] = x[j] + (sum over r < j of x[r]), as a loop lifts to, is a sum up to j: x is read once.
-  void take_own_elements() {
-    if (!plan_.exclusive) return;
-    std::vector<Running> inclusive;
-    for (std::size_t i = 0; i < plan_.running.size(); ++i) {
-      auto with_own = with_own_element(plan_.running[i], own_[i]);
-      if (!with_own) return;
-      inclusive.push_back(std::move(*with_own));
-    }
-    plan_.running = std::move(inclusive);
-    plan_.exclusive = false;
-  }
-
   bool find_axis(const nest::Nest& nest) {
     for (std::size_t place = 0; place < nest.dims.size(); ++place) {
       const SymbolId j = nest.dims[place];
@@ -196,7 +151,6 @@ class Planner {
       plan_.reverse = bound.reverse;
       plan_.exclusive = bound.exclusive;
       Ref each = nodes_.substitute(match->each, {{match->r, nodes_.index(plan_.column)}});
-      own_.push_back(each);
       if (nodes_.extent(match->r) < plan_.length) {
         const Ref inside =
             nodes_.less(nodes_.index(plan_.column), nodes_.integer(nodes_.extent(match->r)));
@@ -229,7 +183,6 @@ class Planner {
   const Goal& goal_;
   nest::Nodes& nodes_;
   Plan plan_;
-  std::vector<Ref> own_;  ///< of each of plan_.running: what the kernel folds
   std::size_t axis_ = 0;
 };
 
@@ -255,7 +208,10 @@ bool has_products(const Plan& plan) {
                              [](const Running& one) { return is_product(one.op, one.each->type); });
 }
 
-Result<Plan> plan_scan(const Goal& goal) { return Planner(goal).plan(); }
+Result<Plan> plan_scan(const Goal& goal) {
+  auto plan = Planner(goal).plan(/*taken_in=*/true);
+  return plan ? plan : Planner(goal).plan(/*taken_in=*/false);
+}
 
 int widest(const Goal& goal, const Plan& plan) {
   if (plan.across) return 1;

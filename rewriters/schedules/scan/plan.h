@@ -16,8 +16,7 @@ struct Running {
   Ref node = nullptr;  ///< over row and column: the fold up to there
   Ref each = nullptr;  ///< what is folded, at the column
   Op op = Op::kAdd;
-  Ref with_own = nullptr;  ///< node op each: an exclusive one of which only that is used is none
-  Ref before = nullptr;    ///< of a cut row: the fold of a part of it, at `part`
+  Ref before = nullptr;  ///< of a cut row: the fold of a part of it, at `part`
 };
 
 struct Plan {

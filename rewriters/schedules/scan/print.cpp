@@ -249,7 +249,7 @@ void ScanPrinter::print_stores() {
                          one.fold(before, one.values + previous));
     }
     const Running& running = plan_.running[i];
-    lanes.known[running.with_own != nullptr ? running.with_own : running.node] = text;
+    lanes.known[running.node] = text;
   }
   lanes.emit(code_, {}, plan_.stores, {});
   if (ragged()) code_.close();
