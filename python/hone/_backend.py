@@ -1,8 +1,5 @@
 """`torch.compile(module, backend="hone")`: the best operator that the database knows for a graph."""
 import copy
-import json
-import os
-import re
 import tempfile
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -10,15 +7,14 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import torch
 from torch.utils import _pytree as pytree
 
-from hone._binary import binary, run
-from hone._cache import cache_folder, digest, write_whole
-from hone._errors import HoneError, ImportRefused
-from hone._graph import Imported, draws, export, import_program
+from hone._binary import run
+from hone._errors import HoneError
+from hone._known import Choice, Known, state_of
 from hone._load import database_options
-from hone._math import Levels, exact_f32, levels_of
-from hone._optimize import DRAWS, nothing_faster, operator_runner, part_report, search, tolerance_of
+from hone._math import exact_f32, levels_of
+from hone._optimize import nothing_faster, operator_runner, part_report, search, tolerance_of
 from hone._report import PartReport, Report
-from hone._runtime import OPERATOR, GraphRunner, tensor_facts
+from hone._runtime import OPERATOR, GraphRunner
 from hone._timing import WORTH_IT, choose_parts, medians_ms, shares
 from hone._verify import error, levels_as_run, tensors_of
 from hone._watch import _hone_gradient, _hone_mode
@@ -90,12 +86,15 @@ def _compiled(
         return None
     examples = tuple(x.detach() for x in inputs)
     levels = levels_of(math, device)
+    known = Known(graph, inputs, torch.cuda.get_device_name(where) if where.type == "cuda" else device)
     if where.type == "cuda" and levels.may_round(graph.graph.nodes):
-        levels = levels_as_run(levels, lambda: _leaves_of(graph, examples))
-    known = _Known(graph, inputs, levels)
+        known.at(levels, lambda: levels_as_run(levels, lambda: _leaves_of(graph, examples)))
+    else:
+        known.at(levels, lambda: levels)
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         if known.tasks is None and known.refused is None:
-            known.learn(graph, examples, folder)
+            with report.timed("export and import"):
+                known.learn(examples, folder)
         if known.refused is not None:
             report.why_eager = known.refused
             return None
@@ -103,12 +102,13 @@ def _compiled(
         refused: Dict[str, str] = {}  # tasks that failed their checks, and why
         ended: Dict[str, Optional[str]] = {}
         if may_search and not all(task in best for task in tasks):
-            imported = known.imported or known.learn(graph, examples, folder)
+            imported = known.imported or known.learn(examples, folder)
             missing = {p.task_hash: p.task for p in imported.parts if p.task_hash not in best}
             evenly = shares(str(budget), [1.0] * len(missing))
             for (task_hash, task), share in zip(missing.items(), evenly):
                 try:
-                    document = search(task, share, device, db, progress=False)
+                    with report.timed("search"):
+                        document = search(task, share, device, db, progress=False)
                 except HoneError as error_:
                     if error_.status != 1:  # 1: this task failed its checks
                         raise
@@ -116,22 +116,32 @@ def _compiled(
                     continue
                 best[task_hash] = (document["best"], document["reference"]["time_us"])
                 ended[task_hash] = document["seemed_faster"]["said"]
-        if not any(task in best for task in known.tasks or []):
+        candidates = {task: best[task][0]["candidate"] for task in known.tasks or [] if task in best}
+        if not candidates:
             report.why_eager = next(
                 iter(refused.values()),
                 "the database has nothing for this graph; hone searches with a budget",
             )
             return None
-        imported = known.imported or known.learn(graph, examples, folder)
-        report.left_out = imported.left_out
-        for part in imported.parts:
-            if part.task_hash in best:
-                told = (*best[part.task_hash], ended.get(part.task_hash))
-                found = part_report(len(part.nodes), part.task_hash, *told)
-            else:
-                why = refused.get(part.task_hash, "the database has nothing for this part")
-                found = PartReport(len(part.nodes), part.task_hash, why_eager=why)
-            report.parts.append(found)
+        choice = known.choice(candidates)
+        if choice is not None:
+            report.parts, report.left_out = choice.parts, choice.left_out
+            report.before_ms, report.after_ms = choice.before_ms, choice.after_ms
+            report.why_eager = choice.why_eager
+            if report.why_eager:
+                return None
+        with report.timed("export and import"):
+            imported = known.imported or known.learn(examples, folder)
+        if choice is None:
+            report.left_out = imported.left_out
+            for part in imported.parts:
+                if part.task_hash in best:
+                    told = (*best[part.task_hash], ended.get(part.task_hash))
+                    found = part_report(len(part.nodes), part.task_hash, *told)
+                else:
+                    why = refused.get(part.task_hash, "the database has nothing for this part")
+                    found = PartReport(len(part.nodes), part.task_hash, why_eager=why)
+                report.parts.append(found)
         if not report.candidates:
             report.why_eager = nothing_faster(report)
         elif report.modelled:
@@ -140,13 +150,20 @@ def _compiled(
             report.why_eager = "it is on the CPU, and hone's operators run on a GPU"
         if report.why_eager:
             return None
-        runner = operator_runner(imported, report.parts, db)
-        return _Checked(graph, runner, where, tolerance_of(math, inputs), report)
+        with report.timed("load"):
+            runner = operator_runner(imported, report.parts, db, chosen=choice is not None)
+
+        def decided() -> None:
+            times = (report.before_ms, report.after_ms)
+            known.remember(candidates, Choice(report.parts, report.left_out, *times, report.why_eager))
+
+        tolerance = tolerance_of(math, inputs)
+        return _Checked(graph, runner, where, tolerance, report, decided if choice is None else None)
 
 
 def _leaves_of(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor]) -> List[Any]:
     """A graph's results; its tensors stay as they are. One without any is not copied: that takes long."""
-    called = copy.deepcopy(graph) if _state(graph) else graph
+    called = copy.deepcopy(graph) if state_of(graph) else graph
     return pytree.tree_leaves(called.forward(*(x.clone() for x in inputs)))
 
 
@@ -178,78 +195,6 @@ def best_of_all(look: Sequence[str]) -> Dict[str, Tuple[Dict[str, Any], float]]:
     return best
 
 
-class _Known:
-    """What is remembered of a graph between processes: its tasks' hashes, or why it has none."""
-
-    def __init__(self, graph: torch.fx.GraphModule, inputs: Sequence[Any], levels: Levels) -> None:
-        program = os.stat(binary())
-        facts = [(str(tensor_facts(x)[1]), tuple(x.shape), x.stride(), _is_weight(x)) for x in inputs]
-        key = digest(
-            "2",  # what the file says
-            torch.__version__,
-            f"{program.st_size} {program.st_mtime_ns}",
-            str(levels),
-            str(graph.graph),
-            str(facts),
-            str([(n, tuple(t.shape), t.stride(), str(t.dtype)) for n, t in _state(graph)]),
-        )
-        self._path = os.path.join(cache_folder("graphs"), f"{key}.json")
-        self._levels = levels
-        self._inputs = inputs
-        self.imported: Optional[Imported] = None
-        self.tasks: Optional[List[str]] = None
-        self.refused: Optional[str] = None
-        try:
-            with open(self._path, encoding="utf-8") as file:
-                document = json.load(file)
-            self.tasks, self.refused = document["tasks"], document["refused"]
-        except (OSError, ValueError, KeyError):
-            pass
-
-    def learn(
-        self, graph: torch.fx.GraphModule, inputs: Tuple[Any, ...], folder: str
-    ) -> Imported:
-        """Exports and imports the graph, and writes down what came of it. ImportRefused: nothing."""
-        try:
-            with torch._guards.tracing(None):
-                program = export(graph, inputs, {})
-            arguments = [node for node in graph.graph.nodes if node.op == "placeholder"]
-            weights = {
-                place: (_weight_name(node.name), value)
-                for place, (node, value) in enumerate(zip(arguments, self._inputs))
-                if _is_weight(value)
-            }
-            self.imported = import_program(program, folder, "graph", self._levels, weights)
-            program._example_inputs = None  # the process would hold this batch for good
-            if self.imported.whole.draws if self.imported.whole else draws(program):
-                raise ImportRefused(DRAWS)
-            self.tasks = sorted({part.task_hash for part in self.imported.parts})
-        except ImportRefused as error_:
-            self.refused = str(error_)
-            self._write()
-            raise
-        self._write()
-        return self.imported
-
-    def _write(self) -> None:
-        write_whole(self._path, json.dumps({"tasks": self.tasks, "refused": self.refused}))
-
-
-def _is_weight(value: Any) -> bool:
-    """Is this argument of a graph a module's parameter or buffer? TorchDynamo passes them like other arguments."""
-    return isinstance(value, torch.nn.Parameter) or hasattr(value, "_dynamo_static_input_type")
-
-
-def _weight_name(argument: str) -> str:
-    """l_self_modules_bn_buffers_running_var_ -> l_self_modules_bn.running_var: the last word tells what it is."""
-    found = re.fullmatch(r"(.+)_(?:parameters|buffers)_(.+?)_*", argument)
-    return f"{found[1]}.{found[2]}" if found else argument
-
-
-def _state(graph: torch.fx.GraphModule) -> List[Tuple[str, torch.Tensor]]:
-    return [*graph.named_parameters(), *graph.named_buffers()]
-
-
 class _Checked:
     """A graph's operators, compared with the graph at the first call that runs them."""
 
@@ -260,11 +205,14 @@ class _Checked:
         device: torch.device,
         tolerance: float,
         report: Report,
+        decided: Optional[Callable[[], None]],
     ) -> None:
+        """decided: is called once the report says what of the operators is faster; None: it says so already."""
         self._graph, self._device = graph, device
         self._runner: Optional[GraphRunner] = runner  # None: PyTorch runs all calls
         self._tolerance, self._report = tolerance, report
         self._compared = False
+        self._decided = decided
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def __call__(self, *inputs: Any) -> Any:
@@ -282,7 +230,7 @@ class _Checked:
     def _why_eager(self, inputs: Sequence[Any]) -> Optional[str]:
         if self._runner is None:
             return self._report.why_eager
-        state = [tensor for _, tensor in _state(self._graph)]
+        state = [tensor for _, tensor in state_of(self._graph)]
         return (
             _hone_mode()
             or _hone_gradient([*inputs, *state])
@@ -296,15 +244,19 @@ class _Checked:
         assert runner is not None
         self._compared = True
         try:
-            report.max_error, allowed = self._error(runner, inputs)
+            with report.timed("compare"):
+                report.max_error, allowed = self._error(runner, inputs)
             if report.max_error > allowed:
                 report.why_eager = (
                     f"hone's operator differs from PyTorch: error {report.max_error:.1e}, "
                     f"tolerance {allowed:.1e}"
                 )
                 warnings.warn(f"hone: {report.module}: {report.why_eager}", stacklevel=3)
-            elif self._device.type == "cuda" and not self._is_faster(runner, inputs):
-                report.why_eager = "hone is no faster than PyTorch's own kernels here"
+            elif self._device.type == "cuda" and self._decided is not None:
+                with report.timed("time the parts"):
+                    if not self._is_faster(runner, inputs):
+                        report.why_eager = "hone is no faster than PyTorch's own kernels here"
+                self._decided()
         except Exception as error_:  # no memory for copies, say
             line = (str(error_).strip() or type(error_).__name__).splitlines()[0]
             report.why_eager = f"hone's operators could not be tried: {type(error_).__name__}: {line}"

@@ -17,7 +17,7 @@ from hone._math import TOLERANCES, levels_of
 from hone._operator import kept_operators_of
 from hone._report import PartReport, Report
 from hone._replaced import Call, returned
-from hone._runtime import EAGER, GraphRunner, Guard, Kernel, flatten_call, has_hooks
+from hone._runtime import EAGER, OPERATOR, GraphRunner, Guard, Kernel, flatten_call, has_hooks
 from hone._timing import WORTH_IT, choose_parts, medians_ms, part_seconds, shares
 from hone._verify import as_it_is, levels_as_run, verify_import, verify_replaced
 
@@ -272,16 +272,20 @@ def _why_eager(report: Report, where: torch.device) -> Optional[str]:
     return None
 
 
-def operator_runner(imported: Imported, parts: Sequence[PartReport], db: Optional[str]) -> GraphRunner:
-    tasks = {found.candidate: found.task_hash for found in parts if found.candidate is not None}
+def operator_runner(
+    imported: Imported, parts: Sequence[PartReport], db: Optional[str], chosen: bool = False
+) -> GraphRunner:
+    """The graph with the candidates of its parts. chosen: only of those parts that the report has hone run."""
+    used = [p.candidate if not chosen or p.runs == OPERATOR else None for p in parts]
+    tasks = {candidate: p.task_hash for candidate, p in zip(used, parts) if candidate is not None}
     operators = kept_operators_of(tasks, database_options(db))
     kernels: List[Optional[Kernel]] = []
-    for part, found in zip(imported.parts, parts):
-        if found.candidate is None:
+    for part, candidate in zip(imported.parts, used):
+        if candidate is None:
             kernels.append(None)
             continue
-        operator = operators[found.candidate]
-        kernels.append(Kernel(operator.launch, operator.buffers, part, imported.program, found.candidate))
+        operator = operators[candidate]
+        kernels.append(Kernel(operator.launch, operator.buffers, part, imported.program, candidate))
     return GraphRunner(imported, kernels)
 
 

@@ -24,7 +24,7 @@ from support import (
 
 import hone
 import torch
-from hone import _backend, _graph, _operator, _optimize, _runtime
+from hone import _backend, _graph, _known, _math, _operator, _optimize, _runtime
 from torch import nn
 from torch.export.graph_signature import InputKind
 
@@ -46,7 +46,7 @@ class Compile(unittest.TestCase):
         self.assertIn("nothing for this device", self.run_once(module, x, db=db).why_eager)
         self.assertFalse(os.path.exists(db))
         self.run_once(nn.Tanh(), x, db=db, budget="3")
-        with mock.patch.object(_backend, "export", wraps=_backend.export) as export:
+        with mock.patch.object(_known, "export", wraps=_known.export) as export:
             self.assertIn("nothing for this graph", self.run_once(module, x, db=db).why_eager)
             self.assertEqual(export.call_count, 1)
             self.assertIn("nothing for this graph", self.run_once(module, x, db=db).why_eager)
@@ -72,7 +72,7 @@ class Compile(unittest.TestCase):
             "l_self_parameters_weight_": "l_self.weight",
             "l_x_": "l_x_",
         }
-        self.assertEqual({name: _backend._weight_name(name) for name in names}, names)
+        self.assertEqual({name: _known._weight_name(name) for name in names}, names)
 
     def test_weights_stand_beside_constants(self):
         class Scaled(nn.Module):
@@ -83,7 +83,7 @@ class Compile(unittest.TestCase):
             def forward(self, x):
                 return self.linear(x * torch.tensor([1.0, 2.0, 3.0, 4.0]))
 
-        with mock.patch.object(_backend, "import_program", wraps=_backend.import_program) as importing:
+        with mock.patch.object(_known, "import_program", wraps=_known.import_program) as importing:
             self.run_once(Scaled(), torch.randn(2, 4), budget="3")
         program, weights = importing.call_args.args[0], importing.call_args.args[4]
         written = _graph._with_weights(program, weights)
@@ -130,6 +130,55 @@ class Compile(unittest.TestCase):
                 torch.testing.assert_close(call(*inputs), module(*inputs))
             self.assertEqual((report.replaced, report.after_ms), (replaced, times[1]))
             self.assertEqual(call._runner is not None, replaced)
+
+    def test_what_was_chosen_is_not_timed_again(self):
+        for decided in (mock.Mock(), None):
+            call, module, inputs, report = self.checked(decided=decided)
+            call._device = mock.Mock(type="cuda")
+            with torch.no_grad(), mock.patch.object(call, "_is_faster", return_value=True) as timed:
+                for _ in range(2):
+                    torch.testing.assert_close(call(*inputs), module(*inputs))
+            self.assertEqual(timed.call_count, int(decided is not None))
+            if decided is not None:
+                decided.assert_called_once_with()
+            self.assertEqual((report.replaced, report.replaced_calls), (True, 2))
+
+    def test_a_choice_is_remembered_for_its_candidates(self):
+        graph, inputs = torch.fx.symbolic_trace(nn.ReLU()), (torch.randn(5, 8),)
+        part = hone.PartReport(1, "task", candidate="c", runs="hone", before_ms=2.0)
+        choice = _known.Choice([part], [("mul", "no kernel")], 2.0, 1.0, None)
+        with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, XDG_CACHE_HOME=home):
+
+            def known(gpu="a GPU", usual=None):
+                found = _known.Known(graph, inputs, gpu)
+                found.at(_math.Levels(usual), lambda: _math.Levels(usual))
+                return found
+
+            known().remember({"task": "c"}, choice)
+            again = known().choice({"task": "c"})
+            self.assertEqual(again.parts, [part])
+            self.assertEqual((again.before_ms, again.after_ms, again.why_eager), (2.0, 1.0, None))
+            self.assertEqual([tuple(left) for left in again.left_out], choice.left_out)
+            self.assertIsNone(known().choice({"task": "another candidate"}))
+            self.assertIsNone(known(gpu="another GPU").choice({"task": "c"}))
+            self.assertIsNone(known(usual="exact").choice({"task": "c"}))
+            for file in pathlib.Path(home).rglob("choices/*"):
+                file.write_text('{"parts": [{"of": "another version"}]}')
+            self.assertIsNone(known().choice({"task": "c"}))
+        with mock.patch.object(_known, "cache_folder", side_effect=OSError):
+            known().remember({"task": "c"}, choice)
+            self.assertIsNone(known().choice({"task": "c"}))
+
+    def test_whether_pytorch_uses_tf32_is_asked_once(self):
+        graph, inputs = torch.fx.symbolic_trace(nn.ReLU()), (torch.randn(5, 8),)
+        tf32 = _math.Levels(products="tf32")
+        for gpu, found in (("a GPU with it", tf32), ("one without", tf32.without_tf32)):
+            ask = mock.Mock(return_value=found)
+            for _ in range(2):
+                known = _known.Known(graph, inputs, gpu)
+                known.at(tf32, ask)
+                self.assertEqual(known._levels, found)
+            ask.assert_called_once_with()
 
     def test_what_cannot_be_tried_stays_pytorchs(self):
         call, module, inputs, report = self.checked()
@@ -182,7 +231,7 @@ class Compile(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "no option 'budgit'"):
             self.compiled(nn.ReLU(), budgit="3")(torch.randn(3))
 
-    def checked(self, wrong=0.0):
+    def checked(self, wrong=0.0, decided=lambda: None):
         module = nn.Sequential(nn.Linear(8, 6), nn.ReLU())
         inputs = (torch.randn(5, 8),)
         graph = torch.fx.symbolic_trace(module)
@@ -191,7 +240,7 @@ class Compile(unittest.TestCase):
         kernel = kernel_of(imported, imported.parts[0], lambda *buffers: real(*buffers) + wrong)
         runner = _runtime.GraphRunner(imported, [kernel])
         report = hone.Report("graph")
-        return _backend._Checked(graph, runner, torch.device("cpu"), 1e-5, report), module, inputs, report
+        return _backend._Checked(graph, runner, torch.device("cpu"), 1e-5, report, decided), module, inputs, report
 
     def test_the_first_call_is_compared(self):
         call, module, inputs, report = self.checked()
