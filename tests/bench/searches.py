@@ -12,6 +12,7 @@ import queue
 import random
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -119,9 +120,9 @@ class Node:
                  "--json", str(result), *more],
                 stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "XDG_CACHE_HOME": str(home.resolve())}).returncode
 
-    def search(self, task, gpu, budget, name, *more):
+    def search(self, task, gpu, budget, name, *more, keep=None):
         """One search. Its row: status (0, or what went wrong), wall seconds, and what OUT/NAME.json says of the best, which
-        is the reference where nothing faster was found."""
+        is the reference where nothing faster was found. keep: a file for its database, which is removed otherwise."""
         cores = sorted(os.sched_getaffinity(0))
         share = max(1, len(cores) // self.gpus)
         with tempfile.TemporaryDirectory() as scratch:
@@ -130,6 +131,9 @@ class Node:
             begin = time.monotonic()
             status = self._run(task, gpu, budget, name, home, cores[gpu * share:(gpu + 1) * share] or cores, *more)
             wall_s = time.monotonic() - begin
+            if keep is not None:
+                with sqlite3.connect(home / "hone.db") as database, sqlite3.connect(keep) as copy:
+                    database.backup(copy)
         row = {"task": pathlib.Path(task).stem, "gpu": gpu, "budget": budget, "status": status, "wall_s": wall_s}
         if status == 0:
             try:
