@@ -9,13 +9,14 @@ from torch.utils import _pytree as pytree
 
 from hone._binary import run
 from hone._errors import HoneError
+from hone._graph import Imported
 from hone._known import Choice, Known, state_of
 from hone._load import database_options
 from hone._math import exact_f32, levels_of
 from hone._optimize import nothing_faster, operator_runner, part_report, search, tolerance_of
 from hone._report import PartReport, Report
 from hone._runtime import OPERATOR, GraphRunner
-from hone._timing import WORTH_IT, choose_parts, medians_ms, shares
+from hone._timing import WORTH_IT, choose_parts, medians_ms, part_seconds, shares
 from hone._verify import error, levels_as_run, tensors_of
 from hone._watch import _hone_gradient, _hone_mode
 
@@ -104,8 +105,10 @@ def _compiled(
         if may_search and not all(task in best for task in tasks):
             imported = known.imported or known.learn(examples, folder)
             missing = {p.task_hash: p.task for p in imported.parts if p.task_hash not in best}
-            evenly = shares(str(budget), [1.0] * len(missing))
-            for (task_hash, task), share in zip(missing.items(), evenly):
+            with report.timed("time the parts"):
+                taken = _seconds_of(graph, imported, examples, where)
+            budgets = shares(str(budget), [taken.get(task, 1.0) for task in missing])
+            for (task_hash, task), share in zip(missing.items(), budgets):
                 try:
                     with report.timed("search"):
                         document = search(task, share, device, db, progress=False)
@@ -159,6 +162,21 @@ def _compiled(
 
         tolerance = tolerance_of(math, inputs)
         return _Checked(graph, runner, where, tolerance, report, decided if choice is None else None)
+
+
+def _seconds_of(
+    graph: torch.fx.GraphModule, imported: Imported, inputs: Sequence[torch.Tensor], where: torch.device
+) -> Dict[str, float]:
+    """What PyTorch takes for the parts of each task on a GPU, by the tasks' hashes; {} on the processor."""
+    if where.type != "cuda":
+        return {}
+    runner = GraphRunner(imported, [None] * len(imported.parts))
+    called = copy.deepcopy(graph) if state_of(graph) else graph
+    seconds: Dict[str, float] = {}
+    for place, taken in part_seconds(runner, called, [x.clone() for x in inputs], where).items():
+        task = imported.parts[place].task_hash
+        seconds[task] = seconds.get(task, 0.0) + taken
+    return seconds
 
 
 def _leaves_of(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor]) -> List[Any]:
