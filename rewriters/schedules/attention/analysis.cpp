@@ -101,6 +101,10 @@ class Analysis {
       found_.above = *found;
     }
     if (reduction == nullptr) return refuse("no sum of exponentials times values");
+    const Ref largest = found_.above.product.largest;
+    if (largest != nullptr && !is_largest_logit(nodes_, largest, found_.above.exponent, found_.key))
+      return refuse(
+          "weights that are 0 where something else than the largest logit is minus infinity");
 
     const ScalarType type = reduction->type;
     const auto leaf = [&](const char* name) { return nodes_.load(name, type, nodes_.integer(0)); };
@@ -123,8 +127,8 @@ class Analysis {
       const Ref body =
           nodes_.substitute(opened.body, {{opened.symbols[0], nodes_.index(found_.key)}});
       const auto sum = weighted(body, found_.key);
-      const bool bare =
-          sum && sum->values.empty() && sum->product.outer.empty() && sum->product.below.empty();
+      const bool bare = sum && sum->values.empty() && sum->product.outer.empty() &&
+                        sum->product.below.empty() && sum->product.largest == nullptr;
       if (!bare) return refuse("a sum that is not of the weights");
       if (found_.below.exponent != nullptr) {
         if (!same(nodes_, sum->exponent, found_.below.exponent) ||
@@ -142,6 +146,14 @@ class Analysis {
     value_ = nodes_.replace(value,
                             [&](Ref node) -> Ref { return node == quotient ? a_.mean : nullptr; });
     if (degree(value_) != 0) return refuse("the sum of weights is used by itself");
+    if (largest != nullptr) {
+      // The largest weight of a row is 1, unless no key is allowed.
+      const Ref zero = nodes_.number(0, type);
+      const Ref none = nodes_.op(Op::kEqual, ScalarType::kBool, {a_.sum, zero});
+      const Ref mean = nodes_.op(Op::kSelect, type, {none, zero, a_.mean});
+      value_ =
+          nodes_.replace(value_, [&](Ref node) -> Ref { return node == a_.mean ? mean : nullptr; });
+    }
     return {};
   }
 

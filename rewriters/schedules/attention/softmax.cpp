@@ -26,6 +26,12 @@ bool same_reduction(Nodes& nodes, Ref a, Ref b) {
   return same(nodes, x.body, nodes.substitute(y.body, names));
 }
 
+/// What e to the power of x is 2 to the power of.
+Ref in_powers_of_two(Nodes& nodes, Ref x) {
+  constexpr double kLog2E = 1.4426950408889634;
+  return nodes.op(Op::kMul, x->type, {x, nodes.number(kLog2E, x->type)});
+}
+
 /// Terms that the key does not change left out; nullptr: nothing is left.
 Ref unshifted(Nodes& nodes, Ref x, SymbolId key) {
   if (!x->uses(key)) return nullptr;
@@ -87,9 +93,35 @@ std::optional<double> number_of(Ref value) {
   return evaluate(value->op, value->name, {numbers.data(), value->args.size()});
 }
 
+namespace {
+
+/// The largest logit of a row in a condition that holds where it is minus infinity, or, if
+/// `is_not`, where it is not; nullptr: it is another condition.
+Ref largest_is_nothing(Ref condition, bool is_not) {
+  if (!condition->is(is_not ? Op::kNotEqual : Op::kEqual)) return nullptr;
+  for (const std::size_t at : {0U, 1U}) {
+    const Ref largest = condition->args[at];
+    const auto number = number_of(condition->args[1 - at]);
+    const bool nothing = number && std::isinf(*number) && *number < 0;
+    if (nothing && largest->kind == Node::Kind::kReduce && largest->op == Op::kMax) return largest;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 Product product_over(Nodes& nodes, Ref body, SymbolId key) {
   Product product;
   product.guard = nodes.boolean(true);
+  // select(largest == -inf, 0, weight), as PyTorch has it, or the other way around.
+  const auto of_rows_with_keys = [&](Ref value) -> std::pair<Ref, Ref> {
+    for (const std::size_t at : {1U, 2U}) {
+      if (!value->is(Op::kSelect) || number_of(value->args[at]) != 0.0) continue;
+      const Ref largest = largest_is_nothing(value->args[0], at == 2);
+      if (largest != nullptr && !largest->uses(key)) return {largest, value->args[3 - at]};
+    }
+    return {nullptr, nullptr};
+  };
   const auto add = [&](auto& self, Ref value, bool upstairs) -> void {
     if (value->is(Op::kMul)) {
       for (const Ref arg : value->args) self(self, arg, upstairs);
@@ -99,6 +131,10 @@ Product product_over(Nodes& nodes, Ref body, SymbolId key) {
     } else if (value->is(Op::kNeg)) {
       product.outer.push_back(nodes.number(-1, value->type));
       self(self, value->args[0], upstairs);
+    } else if (const auto [largest, rest] = of_rows_with_keys(value);
+               upstairs && largest != nullptr && product.largest == nullptr) {
+      product.largest = largest;
+      self(self, rest, true);
     } else if (upstairs && value->is(Op::kSelect) && value->args[2]->kind == Node::Kind::kFloat &&
                value->args[2]->value == 0 && value->args[1]->uses(key)) {
       product.guard = nodes.both(product.guard, value->args[0]);
@@ -123,8 +159,17 @@ Ref exponent_of(Nodes& nodes, Ref value, SymbolId key) {
   const Ref exponent = unshifted(nodes, value->args[0], key);
   if (exponent == nullptr) return nullptr;
   if (!natural) return exponent;
-  constexpr double kLog2E = 1.4426950408889634;
-  return nodes.op(Op::kMul, exponent->type, {exponent, nodes.number(kLog2E, exponent->type)});
+  return in_powers_of_two(nodes, exponent);
+}
+
+bool is_largest_logit(Nodes& nodes, Ref largest, Ref exponent, SymbolId key) {
+  const Nodes::Opened opened = nodes.open(largest);
+  if (opened.symbols.size() != 1 || nodes.extent(opened.symbols[0]) != nodes.extent(key))
+    return false;
+  const Ref logit =
+      unshifted(nodes, nodes.substitute(opened.body, {{opened.symbols[0], nodes.index(key)}}), key);
+  if (logit == nullptr) return false;
+  return same(nodes, logit, exponent) || same(nodes, in_powers_of_two(nodes, logit), exponent);
 }
 
 Masked masked(Nodes& nodes, Ref logit) {

@@ -18,9 +18,10 @@ using nest::SymbolId;
 [[nodiscard]] std::optional<double> number_of(Ref value);
 
 /// The body of a sum over keys as a product: those of its factors that the key changes, and those
-/// that it does not, upstairs and downstairs; nothing where `guard` does not hold.
+/// that it does not, upstairs and downstairs; nothing where `guard` does not hold, nor where
+/// `largest`, if it is not nullptr, the largest of some values, is minus infinity.
 struct Product {
-  Ref guard = nullptr;
+  Ref guard = nullptr, largest = nullptr;
   std::vector<Ref> inner, outer, below;
 };
 [[nodiscard]] Product product_over(nest::Nodes& nodes, Ref body, SymbolId key);
@@ -28,6 +29,10 @@ struct Product {
 /// One exponential as a power of two: log2 of it, less terms that the key does not change (they
 /// shift numerator and denominator of a softmax alike). nullptr: no exponential.
 [[nodiscard]] Ref exponent_of(nest::Nodes& nodes, Ref value, SymbolId key);
+
+/// Is `largest` the largest of the logits of this exponent, as exponent_of() makes it, over all
+/// keys?
+[[nodiscard]] bool is_largest_logit(nest::Nodes& nodes, Ref largest, Ref exponent, SymbolId key);
 
 /// A logit where `allowed`; elsewhere it is minus infinity, or so large a negative number
 /// (`finite`) that its weight is 0 beside any other's.

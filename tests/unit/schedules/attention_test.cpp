@@ -285,6 +285,12 @@ const std::map<std::string, Reference> kStyles = {
      {.queries = 70, .keys = 70, .logit = "k < q - 30 ? score : -INFINITY", .begin = "-1e30f"}},
     {"rows without a key, by a number",
      {.queries = 70, .keys = 70, .logit = "k < q - 30 ? score : -1e30f"}},
+    {"rows without a key, as PyTorch has it",
+     {.queries = 70,
+      .keys = 70,
+      .logit = "k < q - 30 ? score * 0.25f : -INFINITY",
+      .whole = "top == -INFINITY ? 0.0f : weight / sum",
+      .result = "out + 0.5f"}},
     {"bias", {.queries = 70, .keys = 45, .logit = "score / sqrtf((float)D) + bias[q * K + k]"}},
     {"bias of heads", {.logit = "score * 0.2f - 0.5f / (h + 1) * (q - k)"}},
     {"lengths", {.queries = 70, .keys = 85, .logit = "k < length[h] ? score : -INFINITY"}},
@@ -328,9 +334,11 @@ TEST(Attention, Styles) {
 }
 
 TEST(Attention, StylesOnTensorCores) {
-  for (const char* name : {"causal with keys before", "window", "rows without a key",
-                           "rows without a key, by a number", "bias", "lengths", "shared heads",
-                           "sequence first", "columns first", "columns first, odd", "one query"}) {
+  for (const char* name :
+       {"causal with keys before", "window", "rows without a key",
+        "rows without a key, by a number", "rows without a key, as PyTorch has it", "bias",
+        "lengths", "shared heads", "sequence first", "columns first", "columns first, odd",
+        "one query"}) {
     SCOPED_TRACE(name);
     Reference reference = kStyles.at(name);
     reference.type = "f16";
@@ -368,9 +376,10 @@ TEST(Attention, BulkClusters) {
 }
 
 TEST(Attention, BulkInManyStyles) {
-  for (const char* name : {"causal with keys before", "window", "rows without a key",
-                           "rows without a key, by a number", "bias", "lengths", "shared heads",
-                           "sequence first", "other result", "capped", "one query"}) {
+  for (const char* name :
+       {"causal with keys before", "window", "rows without a key",
+        "rows without a key, by a number", "rows without a key, as PyTorch has it", "bias",
+        "lengths", "shared heads", "sequence first", "other result", "capped", "one query"}) {
     SCOPED_TRACE(name);
     Reference reference = kStyles.at(name);
     reference.type = "f16";
@@ -464,7 +473,8 @@ TEST(Attention, BulkReadsInputsOfItsOutputsTogether) {
 }
 
 TEST(Attention, StylesInTf32) {
-  for (const char* name : {"columns first, odd", "bias", "window"}) {
+  for (const char* name :
+       {"columns first, odd", "bias", "window", "rows without a key, as PyTorch has it"}) {
     SCOPED_TRACE(name);
     expect_right(kStyles.at(name), at("tf32x3", 64, 32));
   }
@@ -604,6 +614,11 @@ TEST(Attention, Refuses) {
             "no, attention: scores that are no products of queries and keys");
   EXPECT_EQ(refusal({.whole = "k % 2 == 0 ? weight / sum : 0.0f"}),
             "no, attention: the sum is of other keys than those used");
+  EXPECT_EQ(
+      refusal(
+          {.weight = "expf(s * 0.5f - top)", .whole = "top == -INFINITY ? 0.0f : weight / sum"}),
+      "no, attention: weights that are 0 where something else than the largest logit is minus "
+      "infinity");
   EXPECT_EQ(refusal({.depth = 300}), "no, attention: heads of more than 256");
   EXPECT_EQ(refusal({.term = "p"}), "no, attention: no sum of exponentials times values");
 }
