@@ -72,6 +72,39 @@ __device__ __forceinline__ void $prefixarrive_at(unsigned long long* barrier, in
 }
 )";
 
+constexpr const char* kSharedSums = R"(
+// Arrives at the barrier of that name in the block of this rank: what the threads that have met before
+// did to shared memory has happened for whoever waits there.
+__device__ __forceinline__ void $prefixtell(unsigned long long* barrier, int rank) {
+  asm volatile(
+      "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(
+          $prefixaddress(barrier)),
+      "r"(rank)
+      : "memory");
+}
+// Until all blocks of the cluster have told.
+__device__ __forceinline__ void $prefixhear(unsigned long long* barrier, unsigned parity) {
+  asm volatile(
+      "{\n.reg .pred ended;\nagain:\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 ended, [%0], %1;\n"
+      "@!ended bra again;\n}" ::"r"($prefixaddress(barrier)),
+      "r"(parity)
+      : "memory");
+}
+// What lies there in the block of this rank.
+__device__ __forceinline__ float4 $prefixread_from(const float* place, int rank) {
+  float4 got;
+  asm volatile(
+      "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %4, %5;\n"
+      "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there];\n}"
+      : "=f"(got.x), "=f"(got.y), "=f"(got.z), "=f"(got.w)
+      : "r"($prefixaddress(place)), "r"(rank)
+      : "memory");
+  return got;
+}
+)";
+
 /// `blocks` > 1: to each of them.
 std::string copy_function(int rank, int blocks, const std::string& prefix) {
   std::string parameters, numbers, operands;
@@ -197,6 +230,7 @@ std::string helpers_of(const Helpers& helpers, const std::string& prefix) {
   std::string text;
   if (helpers.barriers) text += schedules::address_function(prefix) + filled(kBarriers, holes);
   if (helpers.cluster) text += filled(kCluster, holes);
+  if (helpers.shared_sums) text += filled(kSharedSums, holes);
   for (const auto& [rank, blocks] : helpers.copies) text += copy_function(rank, blocks, prefix);
   for (const auto& [rank, adds] : helpers.stores) text += store_function(rank, adds, prefix);
   if (helpers.groups_meet) text += filled(kMeetGroup, holes);

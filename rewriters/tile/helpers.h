@@ -11,6 +11,7 @@ namespace hone::tile {
 struct Helpers {
   bool barriers = true;                       ///< rings have barriers in shared memory
   bool cluster = false;                       ///< blocks arrive at one another's barriers
+  bool shared_sums = false;                   ///< blocks read one another's shared memory
   bool registers = false;                     ///< roles give and take registers
   bool runs = false;                          ///< runs are added up, and what that loses is kept
   bool short_runs = false;                    ///< runs are added up

@@ -57,6 +57,10 @@ Layout staged_outputs(std::int64_t columns, ScalarType type) {
 
 Layout turned_outputs(std::int64_t columns) { return Layout({{{64, 1}}, {{columns, 68}}}); }
 
+Layout exchanged_sums(std::int64_t columns) {
+  return Layout({{{128, 4}}, {{4, 1}, {columns / 8, 512}}});
+}
+
 bool is_along_k(const SharedTile& tile) { return tile.layout.dimension(1)[0].stride == 1; }
 
 ConcreteTensorMap tensor_map(const View& view) {

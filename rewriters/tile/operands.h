@@ -43,6 +43,10 @@ namespace hone::tile {
 /// them, so that lanes meet in no bank.
 [[nodiscard]] Layout turned_outputs(std::int64_t columns);
 
+/// How the sums of a warp group lie where other blocks read them: (thread, its sum), in groups of
+/// four sums, as 16 bytes of each thread are read at once.
+[[nodiscard]] Layout exchanged_sums(std::int64_t columns);
+
 /// Why a box does not lie in the tile as the copy writes it; empty: it does. A copy writes its box
 /// row by row without gaps, from a multiple of 1024 bytes on where it is swizzled.
 [[nodiscard]] std::string copy_mistake(const View& view, const SharedTile& tile,

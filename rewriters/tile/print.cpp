@@ -10,6 +10,7 @@
 #include "rewriters/schedules/printing/emit.h"
 #include "rewriters/schedules/printing/instructions.h"
 #include "rewriters/schedules/printing/print_value.h"
+#include "rewriters/schedules/printing/text.h"
 #include "rewriters/schedules/printing/warpgroup.h"
 #include "rewriters/tile/helpers.h"
 #include "rewriters/tile/operands.h"
@@ -24,6 +25,7 @@ namespace hone::tile {
 namespace {
 
 using schedules::Code;
+using schedules::filled;
 using schedules::Names;
 using schedules::Printer;
 using schedules::type_name;
@@ -38,6 +40,9 @@ class ProgramPrinter {
           "got1", "made", "store", "sum",   "row",  "swizzle", "outputs", "here", "piece", "below",
           "last", "to",   "one",   "other", "part", "box",     "first",   "at"})
       names_.take(word);
+    if (p_.shares_sums())
+      for (const char* word : {"sent", "taken", "turn", "mine", "rank", "got", "total", "from"})
+        names_.take(word);
     take_names_of_reads();
     if (streams()) {
       for (const char* word :
@@ -198,18 +203,44 @@ class ProgramPrinter {
                             rings_[r].full, rings_[r].stages));
       offset += std::int64_t{16} * p_.rings[r].stages;
     }
+    if (p_.shares_sums()) {
+      code.line(fmt::format(
+          "unsigned long long* const sent = reinterpret_cast<unsigned long long*>({}shared + {});",
+          p_.prefix, offset));
+      code.line("unsigned long long* const taken = sent + 1;");
+    }
     code.open("if (threadIdx.x == 0)");
+    if (p_.shares_sums()) {
+      code.line(fmt::format("{}init(sent, {});", p_.prefix, sharers() * p_.cluster));
+      code.line(fmt::format("{}init(taken, {});", p_.prefix, sharers() * p_.cluster));
+    }
     for (std::size_t r = 0; r < p_.rings.size(); ++r) {
       code.open(fmt::format("for (int i = 0; i < {}; ++i)", rings_[r].stages));
       code.line(fmt::format("{}init(&{}[i], {});", p_.prefix, rings_[r].full,
                             p_.writers(static_cast<int>(r))));
       code.line(fmt::format("{}init(&{}[i], {});", p_.prefix, rings_[r].empty,
-                            readers(static_cast<int>(r)) * p_.cluster));
+                            readers(static_cast<int>(r)) * releasing()));
       code.close();
     }
     code.line(p_.prefix + "init_ends();");
     code.close();
     code.line(p_.cluster > 1 ? p_.prefix + "meet();" : "__syncthreads();");
+  }
+
+  /// Blocks that have to release a stage before it is empty.
+  int releasing() const { return p_.shares_copies() ? p_.cluster : 1; }
+
+  /// Warp groups of a block that share sums.
+  int sharers() const {
+    int groups = 0;
+    for (const Role& role : p_.roles) {
+      bool shares = false;
+      for_each_operation(role.body, [&](const Operation& operation) {
+        shares |= std::holds_alternative<ShareSums>(operation.is);
+      });
+      groups += shares ? role.warp_groups : 0;
+    }
+    return groups;
   }
 
   /// Who release each stage: one thread of each warp group, or of each warp where warps read by
@@ -261,6 +292,7 @@ class ProgramPrinter {
       if (const auto* by_threads = std::get_if<ThreadMultiply>(&operation.is))
         sums.insert(by_threads->sums);
       if (const auto* add = std::get_if<AddRuns>(&operation.is)) sums.insert(add->sums);
+      if (const auto* share = std::get_if<ShareSums>(&operation.is)) sums.insert(share->shared);
     });
     return sums;
   }
@@ -299,6 +331,7 @@ class ProgramPrinter {
       if (sums.of == SumsOf::kThread) code.lines(thread_places(sums));
     }
     rows_->begin(role, group_, code);
+    if (sharers() > 0 && !sums_here_.empty()) code.line("unsigned turn = 0;");
     multiplying_.clear();
     for (std::size_t r = 0; r < p_.rings.size(); ++r) {
       if (!touches(role.body, static_cast<int>(r))) continue;
@@ -531,7 +564,7 @@ class ProgramPrinter {
   void arrive(int ring, const std::string& condition, Code& code) {
     const std::string before = fmt::format("&{0}[({1} == 0 ? {2} : {1}) - 1]", names(ring).empty,
                                            names(ring).stage, names(ring).stages);
-    if (p_.cluster == 1) {
+    if (releasing() == 1) {
       code.line(
           fmt::format("if ({}threadIdx.x % 128 == 0) {}arrive({});", condition, p_.prefix, before));
     } else {
@@ -575,7 +608,7 @@ class ProgramPrinter {
     const std::string stage = fmt::format("&{}[{}]", of.empty, of.stage);
     if (reads_by_warps(role_->body, release.ring)) {
       arrive_by_warps(stage, code);
-    } else if (p_.cluster == 1) {
+    } else if (releasing() == 1) {
       code.line(fmt::format("if (threadIdx.x % 128 == 0) {}arrive({});", p_.prefix, stage));
     } else {
       code.line(fmt::format("if (threadIdx.x % 128 < {}) {}arrive_at({}, threadIdx.x % 128);",
@@ -593,6 +626,51 @@ class ProgramPrinter {
                           sums_names_[static_cast<std::size_t>(add.runs)]));
   }
 
+  void text(const ShareSums& share, Code& code) {
+    const Sums& sums = p_.sums[static_cast<std::size_t>(share.sums)];
+    const Staging& staging = p_.stagings[static_cast<std::size_t>(share.staging)];
+    const std::int64_t group = staging.tile.layout.elements();
+    const std::string& place = staging_names_[static_cast<std::size_t>(share.staging)];
+    code.comment(
+        fmt::format("Each block writes its sums, and adds up all blocks' of its {} columns.",
+                    p_.sums[static_cast<std::size_t>(share.shared)].columns));
+    code.block(filled(
+        R"(float* const mine = $place + $group * $elements + threadIdx.x % 128 * 4;
+$prefixhear(taken, turn ^ 1);
+#pragma unroll
+for (int j = 0; j < $groups; ++j)
+  *reinterpret_cast<float4*>(&mine[j * 512]) =
+      make_float4($sums[j * 4], $sums[j * 4 + 1], $sums[j * 4 + 2], $sums[j * 4 + 3]);
+$prefixmeet_group();
+if (threadIdx.x % 128 < $blocks) $prefixtell(sent, threadIdx.x % 128);
+$prefixhear(sent, turn);
+const float* const from = mine + blockIdx.x % $blocks * $own * 512;
+#pragma unroll
+for (int j = 0; j < $own; ++j) {
+  float4 total = {0.0f, 0.0f, 0.0f, 0.0f};
+  #pragma unroll
+  for (int rank = 0; rank < $blocks; ++rank) {
+    const float4 got = $prefixread_from(&from[j * 512], rank);
+    total.x += got.x, total.y += got.y, total.z += got.z, total.w += got.w;
+  }
+  $shared[j * 4] = total.x, $shared[j * 4 + 1] = total.y;
+  $shared[j * 4 + 2] = total.z, $shared[j * 4 + 3] = total.w;
+}
+$prefixmeet_group();
+if (threadIdx.x % 128 < $blocks) $prefixtell(taken, threadIdx.x % 128);
+turn ^= 1;
+)",
+        {{"prefix", p_.prefix},
+         {"place", place},
+         {"group", values_.indices.at(p_.group)},
+         {"elements", std::to_string(group)},
+         {"groups", std::to_string(sums.columns / 8)},
+         {"own", std::to_string(sums.columns / 8 / p_.cluster)},
+         {"blocks", std::to_string(p_.cluster)},
+         {"sums", sums_names_[static_cast<std::size_t>(share.sums)]},
+         {"shared", sums_names_[static_cast<std::size_t>(share.shared)]}}));
+  }
+
   template <class One>
     requires requires(RowsText& rows, const One& one, Code& code) { rows.write(one, code); }
   void text(const One& one, Code& code) {
@@ -606,12 +684,13 @@ class ProgramPrinter {
     for (const Role& role : p_.roles) given |= role.registers > 0;
     std::string text = helpers_of({.barriers = !streams(),
                                    .cluster = p_.cluster > 1,
+                                   .shared_sums = p_.shares_sums(),
                                    .registers = given,
                                    .runs = runs_,
                                    .short_runs = short_runs_,
                                    .copies = copies_,
                                    .stores = stores_->tensors(),
-                                   .groups_meet = stores_->groups_meet(),
+                                   .groups_meet = stores_->groups_meet() || p_.shares_sums(),
                                    .packs = stores_->packs() || streams_->packs() || splits_},
                                   p_.prefix);
     if (streams()) return text + streams_->helpers();

@@ -165,6 +165,14 @@ struct AddRuns {
   int sums = 0, runs = 0;
   bool forget = false;
 };
+/// Consumer: the blocks of a cluster have sums of the same outputs, each over a part of k. They
+/// write them to their staging, exchanged_sums(), and read one another's: afterwards `shared` are
+/// the whole sums of a block's own columns, which are as many for each: rank r has the r-th of
+/// them. In what order the blocks' sums are added is always the same.
+struct ShareSums {
+  int sums = 0, shared = 1;
+  int staging = 0;
+};
 /// An input of an epilogue whose elements lie side by side along the outputs' columns.
 struct Beside {
   Ref load = nullptr;  ///< a part of the value that is read whatever the value chooses
@@ -207,8 +215,8 @@ struct Store {
 
 struct Operation {
   std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, AddRuns,
-               Store, Release, Await, SplitTile, ReadFragments, ReadPatch, MapSums, MapRows,
-               ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn, Stream, WarpMultiply,
+               ShareSums, Store, Release, Await, SplitTile, ReadFragments, ReadPatch, MapSums,
+               MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn, Stream, WarpMultiply,
                ThreadMultiply, When>
       is;
 };
@@ -233,11 +241,12 @@ struct Program {
   std::string comment;  ///< what the kernel does
   nest::Nodes* nodes = nullptr;
   std::int64_t grid = 1;  // [blocks]
-  int cluster = 1;        ///< neighbouring blocks that share copies; rank r is block % cluster
-  SymbolId block = -1;    ///< the block's number
-  SymbolId group = -1;    ///< the warp group's number in its role
-  SymbolId warp = -1;     ///< the warp's, in a role that streams
-  int resident = 1;       ///< blocks that a multiprocessor has registers for; 0: is not said
+  /// Neighbouring blocks that share copies or sums; rank r is block % cluster.
+  int cluster = 1;
+  SymbolId block = -1;  ///< the block's number
+  SymbolId group = -1;  ///< the warp group's number in its role
+  SymbolId warp = -1;   ///< the warp's, in a role that streams
+  int resident = 1;     ///< blocks that a multiprocessor has registers for; 0: is not said
   std::vector<View> views;
   std::vector<Ring> rings;
   std::vector<Staging> stagings;
@@ -261,13 +270,16 @@ struct Program {
   [[nodiscard]] bool is_streamed(int ring) const;
   /// Whether threads of another role write this ring; else bulk copies fill it.
   [[nodiscard]] bool is_written(int ring) const;
+  /// Whether blocks of the cluster copy tiles for one another: a stage is empty once it is in all.
+  [[nodiscard]] bool shares_copies() const;
+  [[nodiscard]] bool shares_sums() const;
   /// Arrivals that make a stage full, beside the bytes of bulk copies.
   [[nodiscard]] int writers(int ring) const;
   /// Of each thread before a role gives or takes any, where one block has all `registers`.
   [[nodiscard]] int registers_at_launch(int registers) const;
   /// From one stage of a tile of this ring to the next.
   [[nodiscard]] std::int64_t stage_step(int ring, const SharedTile& tile) const;  // [B]
-  /// Tiles of rings and stagings, then barriers.
+  /// Tiles of rings and stagings, then the barriers of rings, and two where blocks share sums.
   [[nodiscard]] std::int64_t shared_bytes() const;                 // [B]
   [[nodiscard]] std::int64_t stage_bytes(const Ring& ring) const;  // [B]
 };

@@ -143,6 +143,7 @@ class Verifier {
   void check(const RoundSums& round);
 
   void check(const AddRuns& add);
+  void check(const ShareSums& share);
 
   void check(const Store& store);
 

@@ -414,6 +414,27 @@ bool Program::is_streamed(int ring) const {
   return streamed;
 }
 
+bool Program::shares_copies() const {
+  bool shares = false;
+  for (const Role& role : roles) {
+    for_each_operation(role.body, [&](const Operation& operation) {
+      const auto* copy = std::get_if<BulkCopy>(&operation.is);
+      shares |= copy != nullptr && !copy->step_by_rank.empty();
+    });
+  }
+  return shares;
+}
+
+bool Program::shares_sums() const {
+  bool shares = false;
+  for (const Role& role : roles) {
+    for_each_operation(role.body, [&](const Operation& operation) {
+      shares |= std::holds_alternative<ShareSums>(operation.is);
+    });
+  }
+  return shares;
+}
+
 bool Program::is_written(int ring) const { return writers(ring) > 1; }
 
 int Program::writers(int ring) const {
@@ -459,7 +480,7 @@ std::int64_t Program::shared_bytes() const {
     if (!is_streamed(static_cast<int>(r))) bytes += std::int64_t{stages} * 16;
   }
   for (const Staging& staging : stagings) bytes += staging.warp_groups * staging.tile.bytes();
-  return bytes;
+  return bytes + (shares_sums() ? 16 : 0);
 }
 
 Result<void> verify(const Program& program, const Limits& limits) {

@@ -319,6 +319,31 @@ void Verifier::check(const AddRuns& add) {
   if (add.forget) added_.insert(add.runs);
 }
 
+void Verifier::check(const ShareSums& share) {
+  if (!at_rest(share.sums) || !at_rest(share.shared)) return;
+  const Sums& sums = program_.sums[static_cast<std::size_t>(share.sums)];
+  const Sums& shared = program_.sums[static_cast<std::size_t>(share.shared)];
+  if (program_.cluster == 1)
+    refuse(
+        fmt::format("'{}' are shared by the blocks of a cluster, which there is not", sums.name));
+  if (sums.of != SumsOf::kWarpGroup || shared.of != SumsOf::kWarpGroup ||
+      sums.type != ScalarType::kF32 || shared.type != ScalarType::kF32 ||
+      shared.columns * program_.cluster != sums.columns || shared.columns % 8 != 0)
+    refuse(
+        fmt::format("{} columns of '{}' are shared by {} blocks as {} of '{}': each has as many, "
+                    "a multiple of 8 of f32",
+                    sums.columns, sums.name, program_.cluster, shared.columns, shared.name));
+  if (!is_place(share.staging, program_.stagings.size()))
+    return refuse(fmt::format("'{}' are shared by a staging that is not there", sums.name));
+  const Staging& staging = program_.stagings[static_cast<std::size_t>(share.staging)];
+  if (staging.warp_groups != role_->warp_groups || staging.tile.type != ScalarType::kF32 ||
+      staging.tile.layout != exchanged_sums(sums.columns))
+    refuse(fmt::format("'{}' are shared by '{}', which is {} for {} warp groups", sums.name,
+                       staging.tile.name, staging.tile.layout.describe(), staging.warp_groups));
+  begun_.erase(share.sums);
+  begun_.insert(share.shared);
+}
+
 void Verifier::check(const Store& store) {
   if (!is_place(store.sums, program_.sums.size()) || store.value == nullptr)
     return refuse("a store of what is not there");

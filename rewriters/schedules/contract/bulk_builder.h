@@ -35,7 +35,7 @@ class BulkBuilder {
   Ref number(std::int64_t value) { return nodes_.integer(value); }
   Ref at(SymbolId symbol) { return nodes_.index(symbol); }
   /// Of the block in its cluster.
-  Ref rank() { return nodes_.remainder(at(program_.block), number(s_.cluster)); }
+  Ref rank() { return nodes_.remainder(at(program_.block), number(program_.cluster)); }
 
   /// Registers that the copying threads leave to the others.
   [[nodiscard]] std::pair<int, int> registers() const;
@@ -82,6 +82,12 @@ class BulkBuilder {
   void parameters();
   [[nodiscard]] bool stores_by_copies() const;
 
+  /// Whether a second kernel adds up what tiles of parts of k have written.
+  [[nodiscard]] bool has_partial_sums() const { return s_.split_k > 1 && !s_.share_by_cluster; }
+  /// Whether there is a second set of sums, of what is added to those of before.
+  [[nodiscard]] bool adds_runs() const {
+    return in_runs() || in_short_runs() || is_thrice(s_.pipe);
+  }
   /// Where the sums of each part of k go.
   [[nodiscard]] std::string partial() const { return program_.prefix + "partial"; }
 

@@ -237,7 +237,8 @@ Contraction as_multiplied(const Contraction& c, const Schedule& s, const std::st
 std::int64_t bulk_bytes(const Contraction& c, const Schedule& s) {
   const std::int64_t line = 128;  // [B] of k
   const std::int64_t made = is_thrice(s.pipe) ? kMadeStages * (line * s.bn + 16) : 0;
-  if (!uses_patches(c, s.pipe)) return s.stages * (line * (s.bm + s.bn) + 16) + made;
+  const std::int64_t exchanged = s.share_by_cluster ? 4 * s.bm * s.bn + 16 : 0;
+  if (!uses_patches(c, s.pipe)) return s.stages * (line * (s.bm + s.bn) + 16) + made + exchanged;
   const std::int64_t patch = tiling_of(*c.patches, s.bm)->box_elements() * 4;
   return kPatchStages * (ceil_divide(patch, 1024) * 1024 + 16) + s.stages * (line * s.bn + 16) +
          made;

@@ -266,7 +266,7 @@ GeneratedLaunch Finish::launch() const {
 
 void add_finish(const Contraction& c, const Schedule& s, const Waves& waves, const Goal& goal,
                 const std::string& prefix, Generated& generated) {
-  if (s.split_k == 1 && waves.shared == 0) return;
+  if ((s.split_k == 1 || s.share_by_cluster) && waves.shared == 0) return;
   const Finish finish(c, s, waves, goal, prefix);
   generated.source += finish.kernel();
   generated.launches.push_back(finish.launch());

@@ -40,39 +40,40 @@ BulkBuilder::BulkBuilder(const Contraction& given, const Schedule& s, const Goal
   tiles_m_ = ceil_divide(c.m_size, s.bm * s.cluster);
   tiles_n_ = ceil_divide(c.n_size, s.bn);
   of_slice_ = tiles_m_ * tiles_n_ * c.batch_size;
-  tiles_ = of_slice_ * s.split_k;
+  tiles_ = of_slice_ * (s.share_by_cluster ? 1 : s.split_k);
   const std::int64_t whole = tiling_ ? tiling_->groups * tile_k_ : tile_k_;  // of k, undivided
   k_each_ =
       s.split_k == 1 ? c.k_size : ceil_divide(ceil_divide(c.k_size, whole), s.split_k) * whole;
   program_.kernel = prefix + "contract";
   program_.prefix = prefix;
   program_.nodes = &nodes_;
-  program_.cluster = s.cluster;
+  program_.cluster = cluster_of(s);
   if (!tiling_) bounds_ = bounds_of_tiles(c);
   // Tiles that take unlike times go to whoever is free.
   const bool unlike = std::ranges::any_of(
       bounds_, [](const Bound& bound) { return bound.row != 0 || bound.column != 0; });
-  const std::int64_t clusters = unlike ? tiles_ : sms_for_clusters(goal, s.cluster) / s.cluster;
-  program_.grid = std::clamp<std::int64_t>(clusters, 1, tiles_) * s.cluster;
+  const int cluster = program_.cluster;
+  const std::int64_t clusters = unlike ? tiles_ : sms_for_clusters(goal, cluster) / cluster;
+  program_.grid = std::clamp<std::int64_t>(clusters, 1, tiles_) * cluster;
   program_.comment = fmt::format(
       "{}{}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once. "
       "A thread copies tiles there, {} of 128 threads multiply them; each block does {}.{}",
       given.describe(), is_turned() ? ", transposed" : "", s.bm, s.bn, tile_k_, s.stages,
       s.bm == 64 ? "a group" : fmt::format("{} groups", s.bm / 64),
-      program_.grid == tiles_ * s.cluster
-          ? "one tile"
-          : fmt::format("every {}th tile", program_.grid / s.cluster),
+      program_.grid == tiles_ * cluster ? "one tile"
+                                        : fmt::format("every {}th tile", program_.grid / cluster),
       (s.cluster == 1 ? "" : fmt::format(" {} blocks share their tiles of B.", s.cluster)) +
           (s.split_k == 1
                ? ""
-               : fmt::format(" {} tiles share each sum, {} of k each.", s.split_k, k_each_)));
+               : fmt::format(" {} {} share each sum, {} of k each.", s.split_k,
+                             s.share_by_cluster ? "blocks of a cluster" : "tiles", k_each_)));
 }
 
 tile::Program BulkBuilder::build() {
   program_.block = nodes_.new_symbol("block", program_.grid);
   program_.group = nodes_.new_symbol("group", s_.bm / 64);
   program_.sums = {{"sums", s_.bn}};
-  if (in_runs() || in_short_runs() || is_thrice(s_.pipe)) program_.sums.push_back({"runs", s_.bn});
+  if (adds_runs()) program_.sums.push_back({"runs", s_.bn});
   const auto tile_of = [&](const char* name, const Operand& operand, int rows, bool along_k) {
     return tile::SharedTile{name, operand.type,
                             tile::wgmma_operand(rows, tile_k_, along_k, operand.type)};
@@ -130,6 +131,11 @@ bool BulkBuilder::reads_fragments() const {
 }
 
 void BulkBuilder::stage_outputs() {
+  if (s_.share_by_cluster) {
+    program_.stagings = {
+        {s_.bm / 64, {"exchanged", ScalarType::kF32, tile::exchanged_sums(s_.bn)}}};
+    program_.sums.push_back({"shared_sums", s_.bn / s_.split_k});
+  }
   // Values that read the output's own buffer read it through a pointer.
   if (s_.split_k > 1) return;
   if (tiling_ && !in_runs() && s_.bn >= 32 && places_are_of_rows()) {
@@ -164,7 +170,7 @@ bool BulkBuilder::places_are_of_rows() const {
 }
 
 void BulkBuilder::parameters() {
-  if (s_.split_k > 1) {
+  if (has_partial_sums()) {
     program_.parameters.push_back({partial(), c_.total_type, true});
     return;
   }
@@ -172,7 +178,9 @@ void BulkBuilder::parameters() {
   if (!stores_by_copies()) program_.parameters.push_back({c_.nest->buffer, c_.nest->type, true});
 }
 
-bool BulkBuilder::stores_by_copies() const { return !program_.stagings.empty() && !tiling_; }
+bool BulkBuilder::stores_by_copies() const {
+  return !program_.stagings.empty() && !tiling_ && !s_.share_by_cluster;
+}
 
 Place BulkBuilder::place(SymbolId tile, tile::Body& body, Needs needs) {
   const auto define = [&](const char* name, Ref value, std::int64_t extent) {
@@ -183,7 +191,10 @@ Place BulkBuilder::place(SymbolId tile, tile::Body& body, Needs needs) {
   Place place;
   const std::int64_t of_batch = tiles_m_ * tiles_n_;
   Ref number_in = at(tile);
-  if (s_.split_k > 1) {
+  if (s_.share_by_cluster) {
+    if (needs == Needs::kCopies || !bounds_.empty())
+      place.slice = define("slice", rank(), s_.split_k);
+  } else if (s_.split_k > 1) {
     place.slice = define("slice", nodes_.divide(at(tile), number(of_slice_)), s_.split_k);
     const SymbolId in =
         define("in_slice", nodes_.remainder(at(tile), number(of_slice_)), of_slice_);
@@ -198,7 +209,7 @@ Place BulkBuilder::place(SymbolId tile, tile::Body& body, Needs needs) {
   if (last_rows_first(bounds_)) number_in = nodes_.subtract(number(of_batch - 1), number_in);
   auto [row, column] = place_of_tile(nodes_, number_in, tiles_m_, tiles_n_, s_.group, body);
   const Ref first_of_cluster = nodes_.scale(row, s_.cluster * s_.bm);
-  row = nodes_.add(nodes_.scale(row, s_.cluster), rank());
+  if (s_.cluster > 1) row = nodes_.add(nodes_.scale(row, s_.cluster), rank());
   const Ref first_column = nodes_.scale(column, s_.bn);
   if (tiling_ && needs == Needs::kCopies) {
     place.row_of_tiles = define("row_of_tiles", row, tiles_m_);
@@ -233,8 +244,9 @@ void BulkBuilder::bound(Place& place, Ref first_row, Ref first_column, tile::Bod
 }
 
 tile::Operation BulkBuilder::over_tiles(SymbolId tile, tile::Body body) {
-  return {tile::Loop{tile, nodes_.divide(at(program_.block), number(s_.cluster)), number(tiles_),
-                     number(program_.grid / s_.cluster), std::move(body), ""}};
+  const int cluster = program_.cluster;
+  return {tile::Loop{tile, nodes_.divide(at(program_.block), number(cluster)), number(tiles_),
+                     number(program_.grid / cluster), std::move(body), ""}};
 }
 
 tile::Loop BulkBuilder::over_k(const Place& place, SymbolId k, tile::Body body) {
@@ -289,7 +301,7 @@ tile::Operation BulkBuilder::math() {
   const Ref fresh = is_first(where, k);
   // Runs are added to sums that begin as 0: to choose, at each addition, whether a run is the first
   // one would be a second instruction for each sum.
-  if (program_.sums.size() > 1)
+  if (adds_runs())
     body.push_back({tile::MapSums{.sums = 0, .value = nodes_.number(0, ScalarType::kF32)}});
   if (tiling_) {
     body.push_back(multiply_patches(of_group));
@@ -316,7 +328,9 @@ tile::Operation BulkBuilder::math() {
                             {tile::Advance{0, fresh}}})});
     body.push_back({tile::Drain{0}});
   }
-  body.push_back({s_.split_k > 1 ? partial_store(where, of_group) : store(where, of_group)});
+  if (s_.share_by_cluster)
+    body.push_back({tile::ShareSums{0, static_cast<int>(program_.sums.size()) - 1, 0}});
+  body.push_back({has_partial_sums() ? partial_store(where, of_group) : store(where, of_group)});
   return over_tiles(tile, std::move(body));
 }
 
@@ -366,6 +380,11 @@ tile::Store BulkBuilder::store(const Place& where, Ref of_group) {
   store.guard = nodes_.substitute(c_.guard, batch);
   store.beside = inputs_beside(nodes_, store);
   add_places(c_, batch, store);
+  if (s_.share_by_cluster) {
+    store.sums = static_cast<int>(program_.sums.size()) - 1;
+    store.column = nodes_.add(store.column, nodes_.scale(rank(), s_.bn / s_.split_k));
+    return store;
+  }
   if (program_.stagings.empty()) return store;
   store.staging = 0;
   if (!stores_by_copies()) return store;

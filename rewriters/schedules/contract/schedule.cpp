@@ -146,11 +146,21 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
   if (!is_bulk(s.pipe)) s.cluster = 1;
   s.pack_a = s.pack_a && is_bulk(s.pipe) && way_of(c, s.pipe)->a.may_pack;
   s.pack_b = s.pack_b && is_bulk(s.pipe) && way_of(c, s.pipe)->b.may_pack;
+  s.share_by_cluster = s.share_by_cluster && s.split_k > 1 && is_bulk(s.pipe) &&
+                       !is_bulk_tf32(s.pipe) && !adds_in_runs(c, s.pipe);
+  // Each block adds up eight columns at least.
+  if (s.share_by_cluster) {
+    s.split_k = std::min(s.split_k, std::min(8, s.bn / 8));
+    s.cluster = 1;
+  }
   // Slices of a tile at least, and their sums in what any device has to spare.
   const double sums = static_cast<double>(c.batch_size) * c.m_size * c.n_size *
                       static_cast<double>(size_of(c.total_type));
   if (s.split_k > 1 || c.k_size / s.tail < s.bk) s.tail = 1;
-  while (s.split_k > 1 && (c.k_size / s.split_k < s.bk || sums * s.split_k > 512e6)) s.split_k /= 2;
+  const double in_scratch = s.share_by_cluster ? 0 : sums;
+  while (s.split_k > 1 && (c.k_size / s.split_k < s.bk || in_scratch * s.split_k > 512e6))
+    s.split_k /= 2;
+  s.share_by_cluster = s.share_by_cluster && s.split_k > 1;
   while (s.stages > 2 && shared_bytes(c, s) > most_shared) --s.stages;
   while (is_fma(s.pipe) && s.bk > 8 && shared_bytes(c, s) > most_shared) s.bk /= 2;
 }
@@ -173,6 +183,8 @@ int tiles_of_run(const Schedule& s) {
   const int terms = is_thrice(s.pipe) ? 64 : 256;
   return std::max(1, terms / s.bk);
 }
+
+int cluster_of(const Schedule& s) { return s.share_by_cluster ? s.split_k : s.cluster; }
 
 int sms_for_clusters(const Goal& goal, int cluster) {
   const int all = sm_count(goal);
@@ -202,11 +214,12 @@ std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
 
 namespace {
 
-constexpr std::string_view kTail = "tail-", kAll = "all-";
+constexpr std::string_view kTail = "tail-", kAll = "all-", kCluster = "cluster-";
 
 /// Blocks that share a tile's sum, as the space says it: "none", "tail-4" (of the last wave's tiles
-/// alone) or "all-4".
+/// alone), "all-4" or "cluster-4" (of all tiles, by shared memory).
 std::string share_of(const Schedule& s) {
+  if (s.share_by_cluster) return std::string(kCluster) + std::to_string(s.split_k);
   if (s.split_k > 1) return std::string(kAll) + std::to_string(s.split_k);
   return s.tail > 1 ? std::string(kTail) + std::to_string(s.tail) : "none";
 }
@@ -228,7 +241,9 @@ void take_share(const Step& step, Schedule& s) {
   const std::string share = step.string_param("share", "");
   if (share.empty()) return;
   s.split_k = s.tail = 1;
-  for (const auto& [word, blocks] : {std::pair{kTail, &s.tail}, std::pair{kAll, &s.split_k}}) {
+  s.share_by_cluster = share.starts_with(kCluster);
+  for (const auto& [word, blocks] :
+       {std::pair{kTail, &s.tail}, std::pair{kAll, &s.split_k}, std::pair{kCluster, &s.split_k}}) {
     if (!share.starts_with(word)) continue;
     std::from_chars(share.data() + word.size(), share.data() + share.size(), *blocks);
   }
@@ -273,6 +288,12 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
   shares.emplace_back(share_of({}));
   for (int split = 2; split <= 64 && c.k_size / split >= 64; split *= 2) {
     shares.emplace_back(share_of({.split_k = split}));
+  }
+  const bool by_clusters = std::ranges::any_of(pipes_for(c, goal), [&](Pipe pipe) {
+    return is_bulk(pipe) && !is_bulk_tf32(pipe) && !adds_in_runs(c, pipe);
+  });
+  for (int split = 2; by_clusters && split <= 8 && c.k_size / split >= 64; split *= 2) {
+    shares.emplace_back(share_of({.split_k = split, .share_by_cluster = true}));
   }
   add("share", shares);
   add("group", numbers({1, 4, 8, 16}));
@@ -366,7 +387,7 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
       (shared_limit(goal) + 1024) / std::max<std::int64_t>(1, shared_bytes(c, s) + 1024);
   const auto resident = static_cast<double>(std::clamp<std::int64_t>(
       std::min(by_shared, std::int64_t{65536} / (s.threads() * registers)), 1, 2048 / s.threads()));
-  const double sms = sms_for_clusters(goal, s.cluster);
+  const double sms = sms_for_clusters(goal, cluster_of(s));
   // The last wave's tiles in parts.
   const double wave = sms * resident, rest = std::fmod(tiles, wave);
   const double per_sm =
@@ -405,7 +426,9 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
       (bytes_a / rate_a + static_cast<double>(s.bn / s.cluster * size_of(c.b.type)) / rate_b) *
       s.bk * steps;
   const double out =
-      static_cast<double>(s.split_k > 1 ? size_of(c.total_type) : size_of(c.nest->type));
+      static_cast<double>(s.share_by_cluster ? size_of(ScalarType::kF32)  // to other blocks
+                          : s.split_k > 1    ? size_of(c.total_type)
+                                             : size_of(c.nest->type));
   const double writing = s.bm * s.bn * out / kWriteRate;
   // Where a thread of its own copies, the next tile comes while this one's outputs go. A stage's
   // copies take so long from its release on, when one is multiplied and one waits for its end.
@@ -419,8 +442,9 @@ double cost_of(const Contraction& given, const Goal& goal, const Schedule& s) {
   const double outputs = static_cast<double>(c.m_size) * c.n_size * c.batch_size;
   const double shared_sums = s.tail > 1 ? rest * s.bm * s.bn : outputs;
   const int slices = s.split_k * s.tail;
-  const double again =
-      slices == 1 ? 0 : kLaunch + shared_sums * (slices + 1) * 4 / (sms * kWriteRate);
+  const double again = slices == 1 || s.share_by_cluster
+                           ? 0
+                           : kLaunch + shared_sums * (slices + 1) * 4 / (sms * kWriteRate);
   // Launches before, which read and write what they pack: not measured by itself.
   double packing = 0;
   if (bulk) {
@@ -438,6 +462,11 @@ std::vector<Schedule> with_shares(const Contraction& c, const Schedule& s) {
   for (int split = 1; split <= 64 && (split == 1 || c.k_size / split >= 64); split *= 2) {
     all.push_back(s);
     all.back().split_k = split;
+  }
+  for (int split = 2; is_bulk(s.pipe) && split <= 8 && c.k_size / split >= 64; split *= 2) {
+    all.push_back(s);
+    all.back().split_k = split;
+    all.back().share_by_cluster = true;
   }
   for (int tail = 2; tail <= 8 && c.k_size >= std::max(256, tail * s.bk); tail *= 2) {
     all.push_back(s);
@@ -484,7 +513,7 @@ std::vector<Schedule> cheapest(const Contraction& c, const Goal& goal, Pipe pipe
                                std::size_t most) {
   constexpr int kOfEachTile = 2;
   std::vector<std::pair<double, Schedule>> costs;
-  std::set<std::tuple<decltype(tile_key({})), int, int, int, bool, bool>> seen;
+  std::set<std::tuple<decltype(tile_key({})), int, bool, int, int, bool, bool>> seen;
   for (const Schedule& tile : tiles_of(c, pipe)) {
     for (const Schedule& shared : with_shares(c, tile)) {
       for (const auto& [a, b] : kPacks) {
@@ -492,7 +521,9 @@ std::vector<Schedule> cheapest(const Contraction& c, const Goal& goal, Pipe pipe
         s.pack_a = a, s.pack_b = b;
         repair(s, c, shared_limit(goal));
         if (shared_bytes(c, s) > shared_limit(goal)) continue;
-        if (seen.emplace(tile_key(s), s.split_k, s.tail, s.cluster, s.pack_a, s.pack_b).second)
+        if (seen.emplace(tile_key(s), s.split_k, s.share_by_cluster, s.tail, s.cluster, s.pack_a,
+                         s.pack_b)
+                .second)
           costs.emplace_back(cost_of(c, goal, s), s);
       }
     }

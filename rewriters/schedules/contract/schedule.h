@@ -16,6 +16,9 @@ struct Schedule {
   int wm = 64, wn = 32;  ///< of a warp (mma)
   int stages = 3;        ///< tiles in shared memory at once
   int split_k = 1;       ///< blocks that share one output tile
+  /// Bulk pipes: these are a cluster, and add up their sums by shared memory; else a second kernel
+  /// does.
+  bool share_by_cluster = false;
   /// Blocks that share each tile of the last wave, which else leaves most of the GPU idle
   /// (stream-K's aim, with blocks of fixed work); 1 with split_k.
   int tail = 1;
@@ -37,6 +40,8 @@ struct Schedule {
 
 /// Multiprocessors of the target.
 [[nodiscard]] int sm_count(const Goal& goal);
+/// Blocks of a cluster: they share tiles of B, or sums.
+[[nodiscard]] int cluster_of(const Schedule& schedule);
 /// Multiprocessors that clusters of so many blocks can fill: of a GPC's 18 four of four fill 16.
 [[nodiscard]] int sms_for_clusters(const Goal& goal, int cluster);
 [[nodiscard]] std::int64_t shared_limit(const Goal& goal);  ///< of a block [B]

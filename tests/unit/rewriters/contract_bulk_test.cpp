@@ -109,6 +109,28 @@ TEST(ContractBulk, TilesThatShareTheirSums) {
   }
 }
 
+/// Blocks of a cluster that share a sum, tile after tile; the last has k beyond the operands.
+TEST(ContractBulk, BlocksOfAClusterShareTheirSums) {
+  const auto bias = [](Product& p, nest::Ref sum) {
+    return p.f32(Op::kAdd, {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+  };
+  for (const int blocks : {2, 4, 8}) {
+    for (const std::int64_t batch : {1, 2}) {
+      SCOPED_TRACE(fmt::format("{} blocks, batch {}", blocks, batch));
+      Product product({.m = 136, .n = 200, .k = 584, .batch = batch, .type = ScalarType::kF16}, {},
+                      bias);
+      product.context.target.sm_count = 16;
+      Choice choice = bulk(blocks == 4 ? "128" : "64", "64", "3");
+      choice["share"] = fmt::format("cluster-{}", blocks);
+      const Generated generated = product.check(*kContract, choice, 1e-5);
+      EXPECT_EQ(generated.launches.size(), 1U);
+      EXPECT_NE(generated.source.find(fmt::format("__cluster_dims__({})", blocks)),
+                std::string::npos)
+          << generated.source;
+    }
+  }
+}
+
 /// What is added to was there before: a value that reads the output's own element.
 TEST(ContractBulk, OutputsThatTheirValuesRead) {
   Product product({.m = 72, .n = 136, .k = 64, .type = ScalarType::kF16, .out = ScalarType::kF16},
@@ -320,7 +342,7 @@ TEST(ContractBulk, RandomPrograms) {
       if (parameter.name == "pack" &&
           std::ranges::find(parameter.domain, ParameterValue(pack)) != parameter.domain.end())
         choice["pack"] = pack;
-    if (shape.k >= 128) choice["share"] = one_of({"none", "all-2"});
+    if (shape.k >= 128) choice["share"] = one_of({"none", "all-2", "cluster-2"});
     SCOPED_TRACE(number);
     product.check(*kContract, choice, shape.out == ScalarType::kF32 ? 1e-5 : 1e-2);
     if (::testing::Test::HasFailure()) return;

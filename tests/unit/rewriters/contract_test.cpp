@@ -532,7 +532,8 @@ TEST(Contract, FewRowsBeginOnAllMultiprocessors) {
       ASSERT_TRUE(offer);
       const Step first = NestCase::step_at(*offer, {});
       const std::string share = first.string_param("share", "none");
-      const std::int64_t parts = share.starts_with("all-") ? std::stoi(share.substr(4)) : 1;
+      const std::size_t count = share.find('-') + 1;  // "all-4", "cluster-4"
+      const std::int64_t parts = count > 0 ? std::stoi(share.substr(count)) : 1;
       const std::int64_t bm = first.int_param("bm", 0), bn = first.int_param("bn", 0);
       EXPECT_GE((rows + bm - 1) / bm * (4096 / bn) * parts, 120) << rows << " " << to_string(first);
     }

@@ -209,6 +209,61 @@ TEST_F(TileRefusals, RunsAndTheirSums) {
             "sums are stored with runs that are not there");
 }
 
+TEST_F(TileRefusals, SumsThatBlocksShare) {
+  // Before they are stored, two blocks of a cluster share `out`.
+  const auto shared = [](Good& g, const std::function<void(ShareSums&)>& change) {
+    g.p.cluster = g.p.grid = 2;
+    g.p.sums.push_back({"shared", 32});
+    g.p.stagings.push_back({2, {"exchanged", ScalarType::kF32, exchanged_sums(64)}});
+    ShareSums share{1, 2, 1};
+    change(share);
+    g.math().insert(g.math().end() - 1, {share});
+    g.the<Store>().sums = 2;
+  };
+  const auto as_is = [](ShareSums&) {};
+  EXPECT_EQ(with([&](Good& g) { shared(g, as_is); }), "");
+  for (const int wrong : {-1, 3}) {
+    EXPECT_EQ(with([&](Good& g) { shared(g, [&](ShareSums& s) { s.sums = wrong; }); }),
+              "sums that are not there");
+    EXPECT_EQ(with([&](Good& g) { shared(g, [&](ShareSums& s) { s.shared = wrong; }); }),
+              "sums that are not there");
+    EXPECT_EQ(with([&](Good& g) { shared(g, [&](ShareSums& s) { s.staging = wrong; }); }),
+              "'out' are shared by a staging that is not there");
+  }
+  EXPECT_EQ(with([&](Good& g) {
+              shared(g, as_is);
+              g.erase<Await>(g.math(), 1);
+              g.erase<Release>(g.math());
+            }),
+            "'out' are touched while products are on their way");
+  EXPECT_EQ(with([&](Good& g) {
+              shared(g, as_is);
+              g.p.cluster = 1;
+              g.p.sums[2].columns = 64;
+            }),
+            "'out' are shared by the blocks of a cluster, which there is not");
+  for (const int columns : {16, 64})
+    EXPECT_EQ(with([&](Good& g) {
+                shared(g, as_is);
+                g.p.sums[2].columns = columns;
+              }),
+              fmt::format("64 columns of 'out' are shared by 2 blocks as {} of 'shared': each has "
+                          "as many, a multiple of 8 of f32",
+                          columns));
+  const auto by = [&](const std::function<void(Staging&)>& change) {
+    return with([&](Good& g) {
+      shared(g, as_is);
+      change(g.p.stagings[1]);
+    });
+  };
+  EXPECT_EQ(by([](Staging& staging) { staging.tile.layout = exchanged_sums(32); }),
+            "'out' are shared by 'exchanged', which is " + exchanged_sums(32).describe() +
+                " for 2 warp groups");
+  EXPECT_EQ(by([](Staging& staging) { staging.warp_groups = 1; }),
+            "'out' are shared by 'exchanged', which is " + exchanged_sums(64).describe() +
+                " for 1 warp groups");
+}
+
 TEST_F(TileRefusals, RunsOfWhatHasNotBegun) {
   // `out` is added to `total` before it is stored.
   const auto added = [](Good& g, std::vector<Operation> before) {
