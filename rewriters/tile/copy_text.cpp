@@ -50,14 +50,14 @@ bool stays_below(nest::Nodes& nodes, Ref first, std::int64_t count, std::int64_t
 
 CopyText::CopyText(const Program& program, schedules::Printer& values, schedules::Names& names,
                    const std::map<std::string, std::string>& parameters, const Stream& stream,
-                   const CopyTile& copy, std::string shared)
+                   int ring, const CopyTile& copy, std::string shared)
     : p_(program),
       values_(values),
       parameters_(parameters),
       stream_(stream),
+      ring_(ring),
       copy_(copy),
-      tile_(p_.rings[static_cast<std::size_t>(stream.ring)]
-                .tiles[static_cast<std::size_t>(copy.tile)]),
+      tile_(p_.rings[static_cast<std::size_t>(ring)].tiles[static_cast<std::size_t>(copy.tile)]),
       shared_(std::move(shared)),
       threads_(p_.threads()),
       pieces_(tile_.layout.elements() / copy.piece),
@@ -85,8 +85,11 @@ void CopyText::make_loop() {
                  {"pieces", std::to_string(pieces_)},
                  {"type", type_name(tile_.type)},
                  {"shared", shared_},
-                 {"elements", std::to_string(p_.stage_step(stream_.ring, tile_) /
-                                             static_cast<std::int64_t>(size_of(tile_.type)))}};
+                 {"stage", ring_ != stream_.ring
+                               ? ""
+                               : fmt::format("stage * {} + ",
+                                             p_.stage_step(ring_, tile_) /
+                                                 static_cast<std::int64_t>(size_of(tile_.type)))}};
   for (const auto& [what, name] : called_) holes["its_" + what] = name;
   const std::string counted = regular_ ? "thread" : "piece";
   const std::string along = fmt::format("{} % {}{}", counted, along_, run);
@@ -109,14 +112,14 @@ void CopyText::make_loop() {
     loop_ += "  const int piece = i * $threads + thread;\n";
     if (pieces_ % threads_ != 0) loop_ += "  if (piece >= $pieces) break;\n";
     loop_ = filled(loop_ + "  " + places, holes);
-    to_ = filled("&$shared[stage * $elements + $place]", holes);
+    to_ = filled("&$shared[$stage$place]", holes);
     from_element();
     return;
   }
   if (pieces_ < threads_) loop_ += "  if (thread >= $pieces) break;\n";
   loop_ = filled(loop_, holes);
   before_ = filled(places + "const int $its_place = $place;\n", holes);
-  setup_to_ = filled("$type* const to = &$shared[stage * $elements + $its_place];\n", holes);
+  setup_to_ = filled("$type* const to = &$shared[$stage$its_place];\n", holes);
   const std::int64_t step =
       copy_.along_k ? tile_.layout.offset({across_, 0}) : tile_.layout.offset({0, across_});
   to_ = rounds_ == 1 ? "to" : fmt::format("to + i * {}", step);
@@ -219,18 +222,21 @@ std::string CopyText::value() {
 CopyText::Copied CopyText::text() {
   name_indices();
   const std::string inside = this->inside();
-  Holes holes = {{"prefix", p_.prefix},
-                 {"what", shared_},
-                 {"type", type_name(tile_.type)},
-                 {"rounds", std::to_string(rounds_)},
-                 {"piece", std::to_string(copy_.piece)},
-                 {"bytes", std::to_string(copy_.piece * static_cast<int>(size_of(tile_.type)))},
-                 {"round", values_.indices.at(stream_.symbol)},
-                 {"before", before_},
-                 {"setup_to", setup_to_},
-                 {"setup_from", setup_from_},
-                 {"to", to_},
-                 {"along", along_tile_}};
+  Holes holes = {
+      {"prefix", p_.prefix},
+      {"what", shared_},
+      {"type", type_name(tile_.type)},
+      {"rounds", std::to_string(rounds_)},
+      {"piece", std::to_string(copy_.piece)},
+      {"bytes", std::to_string(copy_.piece * static_cast<int>(size_of(tile_.type)))},
+      {"round", values_.indices.at(stream_.symbol)},
+      {"parameters",
+       ring_ != stream_.ring ? "" : "int stage, int " + values_.indices.at(stream_.symbol)},
+      {"before", before_},
+      {"setup_to", setup_to_},
+      {"setup_from", setup_from_},
+      {"to", to_},
+      {"along", along_tile_}};
   for (const auto& [what, name] : called_) holes["its_" + what] = name;
   if (copy_.way == CopyWay::kAsync) {
     holes["loop"] = loop_ + indices_for(inside + from_);
@@ -239,7 +245,7 @@ CopyText::Copied CopyText::text() {
     return {
         filled(R"(// $what straight to shared memory, $bytes bytes a time; zeros beyond the edges.
 $before
-const auto $its_copy = [&](int stage, int $round) {
+const auto $its_copy = [&]($parameters) {
   $setup_to
   $setup_from
   $loop
@@ -299,7 +305,7 @@ for (int j = 0; j < $piece; ++j) ($to)[$along] = $array[j];
   if (at_once) {
     return {filled(R"(// $what through registers.
 $before
-const auto $its_copy = [&](int stage, int $round) {
+const auto $its_copy = [&]($parameters) {
   $setup_to
   $setup_from
   $loop

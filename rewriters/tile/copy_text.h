@@ -18,14 +18,15 @@ namespace hone::tile {
 /// Of one copy. `values` prints integers and loads; all that is given must outlive this.
 class CopyText {
  public:
-  /// `shared`: where the tile's stages begin; `parameters`: buffers by their names.
+  /// `ring`: the stream's, or the one that it fills once; `shared`: where the tile's stages begin;
+  /// `parameters`: buffers by their names.
   CopyText(const Program& program, schedules::Printer& values, schedules::Names& names,
-           const std::map<std::string, std::string>& parameters, const Stream& stream,
+           const std::map<std::string, std::string>& parameters, const Stream& stream, int ring,
            const CopyTile& copy, std::string shared);
 
   struct Copied {
     std::string definition;  ///< of functions, to stand before the loop
-    std::string copy;        ///< the function of (stage, round) that begins it
+    std::string copy;        ///< the function of (stage, round), or of (), that begins it
     bool in_two = false;     ///< by two others instead, of (round) and of (stage)
     std::string fetch = "", keep = "";
   };
@@ -45,6 +46,7 @@ class CopyText {
   schedules::Printer& values_;
   const std::map<std::string, std::string>& parameters_;
   const Stream& stream_;
+  const int ring_;
   const CopyTile& copy_;
   const SharedTile& tile_;
   std::string shared_;

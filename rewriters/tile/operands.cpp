@@ -44,6 +44,11 @@ bool is_in_lines(const SharedTile& tile) {
          tile.layout == swizzled_lines(rows, k, along_k, tile.type);
 }
 
+bool has_aligned_lines(const SharedTile& tile) {
+  return tile.layout.swizzle() != 0 ||
+         line_step(tile) * static_cast<std::int64_t>(size_of(tile.type)) % 16 == 0;
+}
+
 std::int64_t line_step(const SharedTile& tile) {
   return tile.layout.dimension(is_along_k(tile) ? 0 : 1)[0].stride;
 }
@@ -239,10 +244,8 @@ std::string product_mistake(const WarpMultiply& multiply, const SharedTile& a, c
       return fmt::format("'{}' lies along its rows; mma.sync reads 8-bit floats along k only",
                          tile->name);
     }
-    // ldmatrix reads 16 bytes at multiples of 16 bytes.
     const bool matrices = along_k || !tf32;
-    if (matrices && tile->layout.swizzle() == 0 &&
-        line_step(*tile) * static_cast<std::int64_t>(size_of(tile->type)) % 16 != 0)
+    if (matrices && !has_aligned_lines(*tile))
       return fmt::format("lines of '{}' do not begin at multiples of 16 bytes", tile->name);
   }
   return {};

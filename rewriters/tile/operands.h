@@ -32,6 +32,8 @@ namespace hone::tile {
                                   std::int64_t step);
 /// Whether the tile lies so, swizzled or not.
 [[nodiscard]] bool is_in_lines(const SharedTile& tile);
+/// Whether its lines begin at multiples of 16 bytes, as ldmatrix reads them.
+[[nodiscard]] bool has_aligned_lines(const SharedTile& tile);
 /// From one line of such a tile to the next [elements].
 [[nodiscard]] std::int64_t line_step(const SharedTile& tile);
 

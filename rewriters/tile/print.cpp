@@ -46,10 +46,11 @@ class ProgramPrinter {
     take_names_of_reads();
     if (streams()) {
       for (const char* word :
-           {"thread", "lane",   "warp",    "fill",    "more",     "ahead",    "read",   "now",
-            "step",   "pair",   "column",  "line",    "k",        "i",        "from",   "got",
-            "from_a", "from_b", "frag_a",  "frag_b",  "now_a",    "now_b",    "here_a", "here_b",
-            "line_a", "line_b", "small_a", "small_b", "thread_m", "thread_n", "stage",  "next"})
+           {"thread",   "lane",     "warp",   "fill",   "more",   "ahead",   "read",
+            "now",      "step",     "pair",   "column", "line",   "k",       "i",
+            "from",     "got",      "from_a", "from_b", "frag_a", "frag_b",  "now_a",
+            "now_b",    "here_a",   "here_b", "line_a", "line_b", "small_a", "small_b",
+            "thread_m", "thread_n", "stage",  "next",   "second"})
         names_.take(word);
     }
     for (std::size_t r = 0; r < p_.rings.size(); ++r)
@@ -172,7 +173,8 @@ class ProgramPrinter {
     std::int64_t offset = 0;
     for (std::size_t r = 0; r < p_.rings.size(); ++r) {
       const Ring& ring = p_.rings[r];
-      code.line(fmt::format("constexpr int {} = {};", rings_[r].stages, ring.stages));
+      if (!streams() || ring.stages > 1)
+        code.line(fmt::format("constexpr int {} = {};", rings_[r].stages, ring.stages));
       for (std::size_t t = 0; t < ring.tiles.size(); ++t) {
         const SharedTile& tile = ring.tiles[t];
         code.comment(fmt::format("{} tiles of {} x {}, as {}.", ring.stages, tile.layout.extent(0),
@@ -383,22 +385,39 @@ class ProgramPrinter {
 
   void text(const Stream& stream, Code& code) {
     values_.indices[stream.symbol] = names_.fresh(p_.nodes->symbol(stream.symbol).name);
-    Code body;
+    Code before, body, exchanged;
+    body_text(stream.before, before);
     const ThreadMultiply* multiply = multiply_adds_of(stream);
+    Code* here = &body;
     for (const Operation& operation : stream.body) {
-      if (&operation != &stream.body.front() || multiply == nullptr)
-        std::visit([&](const auto& one) { text(one, body); }, operation.is);
+      if (std::holds_alternative<Exchange>(operation.is)) here = &exchanged;
+      std::visit([&](const auto& one) { text(one, *here); }, operation.is);
     }
     streams_->write(
-        stream, called(stream.ring),
-        multiply == nullptr ? "" : sums_names_[static_cast<std::size_t>(multiply->sums)],
-        body.text(), code);
+        stream, called(stream.ring), called(std::max(stream.once_ring, 0)),
+        {.before = before.text(),
+         .body = body.text(),
+         .exchanged = exchanged.text(),
+         .sums = multiply == nullptr ? "" : sums_names_[static_cast<std::size_t>(multiply->sums)]},
+        code);
   }
 
   void text(const WarpMultiply& multiply, Code& code) {
-    streams_->write(multiply, called(multiply.ring),
-                    sums_names_[static_cast<std::size_t>(multiply.sums)], code);
+    const auto name = [&](int fragments) {
+      return fragments < 0 ? std::string() : rows_->fragments(fragments);
+    };
+    streams_->write(multiply, called(multiply.ring), called(std::max(multiply.a_ring, 0)),
+                    sums_names_[static_cast<std::size_t>(multiply.sums)], name(multiply.fragments),
+                    name(multiply.rest), code);
   }
+
+  void text(const RoundSums& round, Code& code) {
+    streams_->rounds(round);
+    rows_->write(round, code);
+  }
+
+  /// Its stream's text divides the body there.
+  void text(const Exchange&, Code&) {}
 
   /// The first of its stream, whose text has it.
   void text(const ThreadMultiply&, Code&) {}
@@ -487,6 +506,9 @@ class ProgramPrinter {
   }
 
   void text(const ReadFragments& read, Code& code) {
+    if (streams()) {
+      return streams_->write(read, called(read.ring), rows_->fragments(read.fragments), code);
+    }
     const SharedTile& tile = ring(read.ring).tiles[static_cast<std::size_t>(read.tile)];
     code.comment(fmt::format("64 rows of {} as tf32{}.", names(read.ring).tiles[read.tile],
                              read.rest < 0 ? "" : ", and what that leaves"));
@@ -693,7 +715,7 @@ turn ^= 1;
                                    .groups_meet = stores_->groups_meet() || p_.shares_sums(),
                                    .packs = stores_->packs() || streams_->packs() || splits_},
                                   p_.prefix);
-    if (streams()) return text + streams_->helpers();
+    if (streams()) return text + streams_->helpers() + rows_->helpers();
     text += schedules::warpgroup_helpers(p_.prefix);
     text += rows_->helpers() + tf32_.text(p_.prefix);
     products(text);

@@ -217,7 +217,7 @@ struct Operation {
   std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, AddRuns,
                ShareSums, Store, Release, Await, SplitTile, ReadFragments, ReadPatch, MapSums,
                MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn, Stream, WarpMultiply,
-               ThreadMultiply, When>
+               ThreadMultiply, When, Exchange>
       is;
 };
 

@@ -1,8 +1,9 @@
 // What is done to sums in registers between products: element by element, and by rows. Part of
 // program.h; names are places in the program, as there.
 //
-// A lane has some columns of two rows of its warp's 16. What a row has one of, such as its largest
-// element, is in all four lanes that have a part of the row.
+// A lane has some columns of two rows of each 16 that its warp has. What a row has one of, such as
+// its largest element, is in all four lanes that have a part of the row. Sums are those of wgmma,
+// of which a warp has 16 rows, or in a role that streams those of mma.sync.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +14,24 @@
 
 namespace hone::tile {
 
-/// One f32 for each of a warp group's 64 rows.
+/// One f32 for each row of a role's sums.
 struct Rows {
   std::string name;
   nest::Ref value = nullptr;  ///< a leaf that stands for it in values
+  int warp_rows = 16;         ///< of each warp
 };
 
-/// 64 x columns elements in the registers of a warp group, as wgmma reads A.
+/// warp_rows x columns elements in the registers of each warp, as wgmma and mma.sync read A.
 struct Fragments {
   std::string name;
   int columns = 64;
   ScalarType type = ScalarType::kF16;  ///< f32: rounded to tf32
+  int warp_rows = 16;                  ///< of wgmma 16; blocks of so many lie one after the other
 
-  /// Of each thread: four for each wgmma.
-  [[nodiscard]] int registers() const { return columns * static_cast<int>(size_of(type)) / 8; }
+  /// Of each thread: four for each instruction.
+  [[nodiscard]] int registers() const {
+    return warp_rows / 16 * columns * static_cast<int>(size_of(type)) / 8;
+  }
 };
 
 /// sums[row, column] = value, in which `sum` stands for what the element was and a Rows' leaf for
@@ -61,18 +66,22 @@ struct FoldRows {
   nest::Op op = nest::Op::kMax;
 };
 
-/// fragments = sums, rounded.
+/// fragments = sums, rounded. In a role that streams they may be f32, and are rounded to tf32, of
+/// which `rest`, other fragments, are what that leaves. Of each eight columns these then have 0, 2,
+/// 4 and 6 first, which a lane has without asking others; WarpMultiply reads b in the same order.
 struct RoundSums {
   int fragments = 0, sums = 0;
+  int rest = -1;  ///< -1: is not needed
 };
 
 /// Consumer, between Wait and Release: fragments = 64 rows of a tile of f32, rounded to tf32, and
-/// `rest`, other fragments: what that leaves, as tf32.
+/// `rest`, other fragments: what that leaves, as tf32. In a Stream, before its first round:
+/// fragments = the rows of each warp of a tile of 16 bits, as they are.
 struct ReadFragments {
   int fragments = 0;
   int rest = -1;  ///< -1: is not needed
   int ring = 0, tile = 0;
-  nest::Ref row = nullptr;  ///< of this warp group in the tile, a multiple of 64
+  nest::Ref row = nullptr;  ///< of this warp group in the tile, a multiple of 64; or of this warp
   bool rounded = false;     ///< copies have rounded the tile: nothing is left
 };
 

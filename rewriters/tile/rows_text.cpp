@@ -39,6 +39,10 @@ std::vector<nest::Ref> all_of(nest::Ref value) {
   return all;
 }
 
+/// Blocks of 16 rows that a warp has of these sums, and elements of a lane in each.
+int blocks_of(const Sums& sums) { return sums.of == SumsOf::kWarp ? sums.rows / 16 : 1; }
+int block_of(const Sums& sums) { return sums.columns / 2; }
+
 }  // namespace
 
 RowsText::RowsText(const Program& program, schedules::Printer& values, schedules::Names& names,
@@ -55,8 +59,10 @@ void RowsText::begin(const Role& role, const std::string& group, Code& code) {
     turns |= std::holds_alternative<TakeTurn>(operation.is);
     if (const auto* map = std::get_if<MapRows>(&operation.is)) rows.insert(map->rows);
     if (const auto* reduce = std::get_if<ReduceRows>(&operation.is)) rows.insert(reduce->rows);
-    if (const auto* round = std::get_if<RoundSums>(&operation.is))
+    if (const auto* round = std::get_if<RoundSums>(&operation.is)) {
       fragments.insert(round->fragments);
+      if (round->rest >= 0) fragments.insert(round->rest);
+    }
     if (const auto* read = std::get_if<ReadFragments>(&operation.is)) {
       fragments.insert(read->fragments);
       if (read->rest >= 0) fragments.insert(read->rest);
@@ -66,9 +72,10 @@ void RowsText::begin(const Role& role, const std::string& group, Code& code) {
       if (read->rest >= 0) fragments.insert(read->rest);
     }
   });
-  if (!rows.empty()) code.comment("Of the two rows of which a lane has some columns.");
+  if (!rows.empty()) code.comment("Of the rows of which a lane has some columns: two of each 16.");
   for (const int at : rows)
-    code.line(fmt::format("float {}[2] = {{}};", rows_[static_cast<std::size_t>(at)]));
+    code.line(
+        fmt::format("float {}[{}] = {{}};", rows_[static_cast<std::size_t>(at)], halves_of(at)));
   for (const int at : fragments)
     code.line(fmt::format("unsigned {}[{}][4] = {{}};", fragments_[static_cast<std::size_t>(at)],
                           p_.fragments[static_cast<std::size_t>(at)].registers() / 4));
@@ -114,17 +121,26 @@ bool RowsText::reads_rows(nest::Ref value) const {
 }
 
 /// Under which a map is not left out; empty: always.
-std::string RowsText::condition(nest::Ref unless) {
+std::string RowsText::condition(nest::Ref unless, int halves) {
   if (unless == nullptr) return "";
   if (!reads_rows(unless)) return fmt::format("if (!({}))", values_.print(unless));
-  return fmt::format("if (__any_sync(0xffffffffu, !({}) || !({})))", value_text(unless, "0"),
-                     value_text(unless, "1"));
+  std::string some;
+  for (int half = 0; half < halves; ++half)
+    some +=
+        fmt::format("{}!({})", half == 0 ? "" : " || ", value_text(unless, std::to_string(half)));
+  return fmt::format("if (__any_sync(0xffffffffu, {}))", some);
+}
+
+void RowsText::settle(const std::string& registers, Code& code) const {
+  if (!p_.streams()) code.line(fmt::format("{}settle({});", p_.prefix, registers));
 }
 
 void RowsText::write(const MapSums& map, Code& code) {
   const std::string& name = sums_[static_cast<std::size_t>(map.sums)];
-  const int count = p_.sums[static_cast<std::size_t>(map.sums)].columns / 2;
-  const std::string condition = this->condition(map.unless);
+  const Sums& sums = p_.sums[static_cast<std::size_t>(map.sums)];
+  const int blocks = blocks_of(sums), each = block_of(sums);
+  const std::string condition = this->condition(map.unless, 2 * blocks);
+  const std::string in_block = blocks == 1 ? "i" : fmt::format("i % {}", each);
   if (!condition.empty()) code.open(condition);
   if (map.awaits) {
     code.line(p_.prefix + "wgmma_wait<0>();");
@@ -135,23 +151,28 @@ void RowsText::write(const MapSums& map, Code& code) {
   if (map.sum != nullptr) values_.known[map.sum] = name + "[i]";
   const std::string value = value_text(map.value, "half");
   code.line("#pragma unroll");
-  code.open(fmt::format("for (int i = 0; i < {}; ++i)", count));
-  if (schedules::mentions(value, "half")) code.line("const int half = i / 2 % 2;");
+  code.open(fmt::format("for (int i = 0; i < {}; ++i)", blocks * each));
+  if (schedules::mentions(value, "half"))
+    code.line(fmt::format("const int half = {}i / 2 % 2;",
+                          blocks == 1 ? "" : fmt::format("i / {} * 2 + ", each)));
   if (schedules::mentions(value, "m"))
-    code.line(fmt::format("const int m = {} + warp * 16 + i / 2 % 2 * 8 + lane / 4;",
-                          values_.print_index(map.row)));
+    code.line(fmt::format("const int m = {}{} + i / 2 % 2 * 8 + lane / 4;",
+                          values_.print_index(map.row),
+                          sums.of == SumsOf::kWarpGroup ? " + warp * 16"
+                          : blocks == 1                 ? ""
+                                                        : fmt::format(" + i / {} * 16", each)));
   if (schedules::mentions(value, "n"))
-    code.line(fmt::format("const int n = {} + i / 4 * 8 + lane % 4 * 2 + i % 2;",
-                          values_.print_index(map.column)));
+    code.line(fmt::format("const int n = {} + {} / 4 * 8 + lane % 4 * 2 + i % 2;",
+                          values_.print_index(map.column), in_block));
   code.line(fmt::format("{}[i] = {};", name, value));
   code.close();
   if (!condition.empty()) code.close();
-  code.line(fmt::format("{}settle({});", p_.prefix, name));
+  settle(name, code);
 }
 
 void RowsText::write(const MapRows& map, Code& code) {
   code.line("#pragma unroll");
-  code.line(fmt::format("for (int half = 0; half < 2; ++half) {}[half] = {};",
+  code.line(fmt::format("for (int half = 0; half < {}; ++half) {}[half] = {};", halves_of(map.rows),
                         rows_[static_cast<std::size_t>(map.rows)], value_text(map.value, "half")));
 }
 
@@ -160,21 +181,25 @@ void RowsText::write(const ReduceRows& reduce, Code& code) {
     return schedules::combined(reduce.op, ScalarType::kF32, a, b);
   };
   const std::string& rows = rows_[static_cast<std::size_t>(reduce.rows)];
+  const std::string& name = sums_[static_cast<std::size_t>(reduce.sums)];
+  const Sums& sums = p_.sums[static_cast<std::size_t>(reduce.sums)];
+  const std::string at = blocks_of(sums) == 1
+                             ? "2 * half"
+                             : fmt::format("half / 2 * {} + half % 2 * 2", block_of(sums));
   const std::string all = both("first", "second");
   const Holes holes = {
-      {"prefix", p_.prefix},
       {"rows", rows},
-      {"sums", sums_[static_cast<std::size_t>(reduce.sums)]},
-      {"rest", std::to_string(p_.sums[static_cast<std::size_t>(reduce.sums)].columns / 8 - 1)},
-      {"first", both("first", fmt::format("{}[j * 4 + 4 + 2 * half]",
-                                          sums_[static_cast<std::size_t>(reduce.sums)]))},
-      {"second", both("second", fmt::format("{}[j * 4 + 5 + 2 * half]",
-                                            sums_[static_cast<std::size_t>(reduce.sums)]))},
+      {"halves", std::to_string(halves_of(reduce.rows))},
+      {"sums", name},
+      {"at", at},
+      {"rest", std::to_string(sums.columns / 8 - 1)},
+      {"first", both("first", fmt::format("{}[j * 4 + 4 + {}]", name, at))},
+      {"second", both("second", fmt::format("{}[j * 4 + 5 + {}]", name, at))},
       {"all",
        reduce.onto ? both(rows + "[half]", reduce.op == Op::kAdd ? "(" + all + ")" : all) : all}};
   code.lines(filled(R"(#pragma unroll
-for (int half = 0; half < 2; ++half) {
-  float first = $sums[2 * half], second = $sums[2 * half + 1];
+for (int half = 0; half < $halves; ++half) {
+  float first = $sums[$at], second = $sums[$at + 1];
   #pragma unroll
   for (int j = 0; j < $rest; ++j) {
     first = $first;
@@ -195,31 +220,45 @@ void RowsText::write(const FoldRows& fold, Code& code) {
         fmt::format("__shfl_xor_sync(0xffffffffu, {}[half], {})", rows, lanes));
   };
   code.lines(filled(R"(#pragma unroll
-for (int half = 0; half < 2; ++half) {  // the four lanes of a row
+for (int half = 0; half < $halves; ++half) {  // the four lanes of a row
   $rows[half] = $one;
   $rows[half] = $two;
 }
 )",
-                    {{"prefix", p_.prefix}, {"rows", rows}, {"one", step(1)}, {"two", step(2)}}));
+                    {{"halves", std::to_string(halves_of(fold.rows))},
+                     {"rows", rows},
+                     {"one", step(1)},
+                     {"two", step(2)}}));
 }
 
 void RowsText::write(const RoundSums& round, Code& code) {
   const Fragments& to = p_.fragments[static_cast<std::size_t>(round.fragments)];
-  pairs_.insert(to.type);
+  const bool tf32 = to.type == ScalarType::kF32;
+  Holes holes = {{"prefix", p_.prefix},
+                 {"count", std::to_string(to.registers() / 4)},
+                 {"to", fragments_[static_cast<std::size_t>(round.fragments)]},
+                 {"kind", tf32 ? "" : schedules::kind_of(to.type)},
+                 {"rest", round.rest < 0 ? "" : fragments_[static_cast<std::size_t>(round.rest)]},
+                 {"sums", sums_[static_cast<std::size_t>(round.sums)]}};
+  if (!tf32) pairs_.insert(to.type);
+  holes["made"] = filled(
+      !tf32 ? "$to[j][l] = $prefixpair_$kind($sums[j * 8 + l * 2], $sums[j * 8 + l * 2 + 1]);"
+      : round.rest < 0
+          ? "$to[j][l] = $prefixrounded(__float_as_uint($sums[j * 4 + l % 2 * 2 + l / 2]));"
+          : "$prefixsplit($to[j][l], $rest[j][l], __float_as_uint($sums[j * 4 + l % 2 * 2 + l / "
+            "2]));",
+      holes);
+  holes["settle"] = p_.streams() ? "" : filled("$prefixsettle($to[j]);", holes);
   code.lines(filled(R"(#pragma unroll
 for (int j = 0; j < $count; ++j) {
   #pragma unroll
   for (int l = 0; l < 4; ++l) {
-    $to[j][l] = $prefixpair_$kind($sums[j * 8 + l * 2], $sums[j * 8 + l * 2 + 1]);
+    $made
   }
-  $prefixsettle($to[j]);
+  $settle
 }
 )",
-                    {{"prefix", p_.prefix},
-                     {"count", std::to_string(to.columns / 16)},
-                     {"to", fragments_[static_cast<std::size_t>(round.fragments)]},
-                     {"kind", schedules::kind_of(to.type)},
-                     {"sums", sums_[static_cast<std::size_t>(round.sums)]}}));
+                    holes));
 }
 
 std::string RowsText::helpers() const {

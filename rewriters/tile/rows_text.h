@@ -38,7 +38,14 @@ class RowsText {
 
  private:
   [[nodiscard]] std::string value_text(nest::Ref value, const std::string& half);
-  [[nodiscard]] std::string condition(nest::Ref unless);
+  /// For a warp whose lanes have so many rows.
+  [[nodiscard]] std::string condition(nest::Ref unless, int halves);
+  /// Of each lane.
+  [[nodiscard]] int halves_of(int rows) const {
+    return p_.rows[static_cast<std::size_t>(rows)].warp_rows / 8;
+  }
+  /// Registers that products write have their values here: nothing moves across.
+  void settle(const std::string& registers, schedules::Code& code) const;
   [[nodiscard]] bool reads_rows(nest::Ref value) const;
 
   const Program& p_;

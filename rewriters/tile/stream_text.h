@@ -25,12 +25,25 @@ class StreamText {
              const std::map<std::string, std::string>& parameters)
       : p_(program), values_(values), names_(names), parameters_(parameters) {}
 
-  /// The loop around the text of its body; of one that ThreadMultiply begins, around what follows
-  /// that, whose sums are called `sums`. The stream's symbol has its name.
-  void write(const Stream& stream, const Called& ring, const std::string& sums,
-             const std::string& body, schedules::Code& code);
-  void write(const WarpMultiply& multiply, const Called& ring, const std::string& sums,
+  /// Texts of a stream's operations: before its first round, in each round, and in each after an
+  /// Exchange. Of one that ThreadMultiply begins `body` is what follows that, whose sums are called
+  /// `sums`.
+  struct Bodies {
+    std::string before, body, exchanged, sums;
+  };
+  /// The loop around these. The stream's symbol has its name. `once`: of the ring that it fills
+  /// once.
+  void write(const Stream& stream, const Called& ring, const Called& once, const Bodies& bodies,
              schedules::Code& code);
+  /// `a`, `rest`: names of the fragments that a is, or empty.
+  void write(const WarpMultiply& multiply, const Called& ring, const Called& a_ring,
+             const std::string& sums, const std::string& a, const std::string& rest,
+             schedules::Code& code);
+  /// A warp's rows to these fragments.
+  void write(const ReadFragments& read, const Called& ring, const std::string& to,
+             schedules::Code& code);
+  /// RoundSums to these calls functions that round.
+  void rounds(const RoundSums& round);
 
   /// Device functions that the texts so far call.
   [[nodiscard]] std::string helpers() const;
@@ -45,10 +58,16 @@ class StreamText {
   }
   /// Of a stage.
   [[nodiscard]] std::string elements(int ring, const SharedTile& tile) const;
+  /// To the registers `to`, of which each index is named in the text: i of 16 rows; j and l of two
+  /// of eight columns and two of k.
   [[nodiscard]] std::string read_of_a(const SharedTile& tile, const std::string& from,
-                                      const std::string& row);
+                                      const std::string& row, const std::string& to);
   [[nodiscard]] std::string read_of_b(const SharedTile& tile, const std::string& from,
-                                      const std::string& row);
+                                      const std::string& row, const std::string& to,
+                                      bool as_rounded);
+  [[nodiscard]] std::string one_by_one(const WarpMultiply& multiply, const SharedTile& b,
+                                       schedules::Holes holes, const std::string& a,
+                                       const std::string& rest);
 
   const Program& p_;
   schedules::Printer& values_;

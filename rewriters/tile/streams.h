@@ -38,13 +38,23 @@ struct CopyTile {
 /// for (symbol = first; symbol < end; ++symbol), by all threads of the only role: `copies` fill the
 /// stages of this round's ring `stages - 1` rounds before `body` reads them. Between a stage's
 /// readers and those who fill it again, and between these and its readers, all threads meet.
+///
+/// A ring of one stage has two tiles, and the body an Exchange. What stands before that reads the
+/// first tile while the round's second one is copied; what follows reads the second while the next
+/// round's first one is copied.
 struct Stream {
   int ring = 0;
   nest::SymbolId symbol = -1;
   nest::Ref first = nullptr, end = nullptr;
   std::vector<CopyTile> copies;
   Body body;
+  /// Not -1: `once` fill all tiles of this ring, of one stage, with the first round's copies. All
+  /// rounds may read it, and `before`: ReadFragments before the first round.
+  int once_ring = -1;
+  std::vector<CopyTile> once = {};
+  Body before = {};
 };
+struct Exchange {};
 
 /// In a Stream: sums += a * b over all of the tiles' k, by mma.sync of 16 x 8 sums. Each warp
 /// multiplies the rows of its sums in a from `a_row` on by their columns in b from `b_row` on.
@@ -56,6 +66,14 @@ struct WarpMultiply {
   nest::Ref a_row = nullptr, b_row = nullptr;
   bool fresh = false;  ///< what the sums were does not count
   bool thrice = false;
+  int a_ring = -1;                ///< where a is: in `ring`, or in the ring that was filled once
+  int fragments = -1, rest = -1;  ///< not -1: a is these, and what rounding them has left
+  /// Fragments of the next step of k are read during this step's products. Else b's are read one
+  /// after the other where they are multiplied: fewer registers, where other sums need them.
+  bool ahead = true;
+  /// Sums of a tile are added up by themselves, and then to the sums: in f32, which rounds to
+  /// nearest, where tensor cores do not.
+  bool in_parts = false;
 };
 
 /// The first in a Stream's body: sums += a * b over all of the tiles' k, by multiply-adds. Its last

@@ -72,7 +72,7 @@ __device__ __forceinline__ unsigned $prefixleft(unsigned bits) {
 
 std::string Tf32Helpers::text(const std::string& prefix) const {
   std::string text;
-  if (matrices) text += schedules::matrix_loads(prefix, schedules::SharedPlace::kPointer, false);
+  if (matrices) text += schedules::matrix_loads(prefix, false);
   if (rounded || split || left) text += schedules::tf32_roundings(prefix, split);
   if (left) text += filled(kLeft, {{"prefix", prefix}});
   return text;

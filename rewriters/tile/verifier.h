@@ -75,11 +75,24 @@ class Verifier {
   /// Such a role is alone, and does little else.
   void check_streaming(const Role& role);
   void check(const Stream& stream);
+  void check(const Exchange&) { exchanged_ = true; }
+  /// How often tiles of this ring, which is in these stages, are exchanged in each round.
+  void check_exchanges(const Stream& stream);
+  /// Each tile of a ring is copied by one of these.
+  void check_copies(const std::vector<CopyTile>& copies, const Ring& ring);
+  /// What it fills and reads before its first round.
+  void check_once(const Stream& stream);
   /// Of a tile of this ring, by all threads of the role.
   void check_copy(const CopyTile& copy, const Ring& ring);
   /// What a copy reads is a parameter, and in memory where it is read several at once.
   void check_reads_of(const CopyTile& copy);
   void check(const WarpMultiply& multiply);
+  /// Its fragments, if a is such; of a tile, that nobody copies to it.
+  void check_operands(const WarpMultiply& multiply);
+  /// Rows from `first` on are in the tile, whatever the warp.
+  void check_warp_rows(nest::Ref first, int count, const SharedTile& tile);
+  /// Before the first round of a stream: a warp's rows of a tile of 16 bits.
+  void check_of_warp(const ReadFragments& read);
   void check(const ThreadMultiply& multiply);
   void check(const When& when);
   /// The tiles of a product are of the ring that is streamed, and its sums are there.
@@ -169,6 +182,7 @@ class Verifier {
   bool unknown_ = false;            ///< whether there may be fewer, where a loop has no rounds
   bool turn_ = false;               ///< the role has it
   const Stream* stream_ = nullptr;  ///< whose body is walked
+  bool exchanged_ = false;          ///< it has exchanged its tiles in this round
   bool in_when_ = false;
   std::set<int> streamed_;       ///< rings
   std::set<SymbolId> of_group_;  ///< symbols that differ between its warp groups

@@ -87,6 +87,20 @@ void Verifier::check_threads() {
                                         : "a thread"));
     }
   }
+  // Of a thread's sums no row is known.
+  for (const Sums& sums : program_.sums) {
+    const int warp_rows = sums.of == SumsOf::kWarpGroup ? 16
+                          : sums.of == SumsOf::kWarp    ? sums.rows
+                                                        : 0;
+    const auto check = [&](const std::string& name, int rows) {
+      if (rows != warp_rows)
+        refuse(fmt::format("'{}' are {} rows of each warp, '{}' have {}", name, rows, sums.name,
+                           warp_rows));
+    };
+    for (const Rows& rows : program_.rows) check(rows.name, rows.warp_rows);
+    for (const Fragments& fragments : program_.fragments)
+      check(fragments.name, fragments.warp_rows);
+  }
   if (threads < 1 || threads > 1024)
     return refuse(fmt::format("{} threads; a block has 1 to 1024", threads));
   if (program_.cluster < 1 || program_.cluster > 8 || program_.grid < 1 ||
@@ -379,8 +393,10 @@ void for_each_operation(const Body& body, const std::function<void(const Operati
   for (const Operation& operation : body) {
     visit(operation);
     if (const auto* loop = std::get_if<Loop>(&operation.is)) for_each_operation(loop->body, visit);
-    if (const auto* stream = std::get_if<Stream>(&operation.is))
+    if (const auto* stream = std::get_if<Stream>(&operation.is)) {
+      for_each_operation(stream->before, visit);
       for_each_operation(stream->body, visit);
+    }
     if (const auto* when = std::get_if<When>(&operation.is)) for_each_operation(when->body, visit);
   }
 }
@@ -408,7 +424,7 @@ bool Program::is_streamed(int ring) const {
   for (const Role& role : roles) {
     for_each_operation(role.body, [&](const Operation& operation) {
       const auto* stream = std::get_if<Stream>(&operation.is);
-      streamed |= stream != nullptr && stream->ring == ring;
+      streamed |= stream != nullptr && (stream->ring == ring || stream->once_ring == ring);
     });
   }
   return streamed;

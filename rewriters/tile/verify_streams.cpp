@@ -16,12 +16,20 @@ bool belongs_in_stream(const Operation& operation) {
   return std::holds_alternative<WarpMultiply>(operation.is) ||
          std::holds_alternative<ThreadMultiply>(operation.is) ||
          std::holds_alternative<AddRuns>(operation.is) ||
-         std::holds_alternative<When>(operation.is);
+         std::holds_alternative<When>(operation.is) ||
+         std::holds_alternative<Exchange>(operation.is) ||
+         std::holds_alternative<MapSums>(operation.is) ||
+         std::holds_alternative<MapRows>(operation.is) ||
+         std::holds_alternative<ReduceRows>(operation.is) ||
+         std::holds_alternative<RoundSums>(operation.is);
 }
 
 bool belongs_around_stream(const Operation& operation) {
   return std::holds_alternative<Define>(operation.is) ||
          std::holds_alternative<Stream>(operation.is) ||
+         std::holds_alternative<MapSums>(operation.is) ||
+         std::holds_alternative<MapRows>(operation.is) ||
+         std::holds_alternative<FoldRows>(operation.is) ||
          std::holds_alternative<AddRuns>(operation.is) ||
          std::holds_alternative<When>(operation.is) || std::holds_alternative<Store>(operation.is);
 }
@@ -35,9 +43,11 @@ bool belongs_in_when(const Operation& operation) {
 }  // namespace
 
 void Verifier::check_streaming(const Role& role) {
-  if (program_.roles.size() != 1 || program_.rings.size() != 1 || role.one_thread ||
-      role.registers != 0 || program_.cluster != 1 || !program_.stagings.empty() ||
-      !program_.views.empty())
+  bool alone = program_.roles.size() == 1;
+  for (std::size_t r = 0; r < program_.rings.size(); ++r)
+    alone = alone && program_.is_streamed(static_cast<int>(r));
+  if (!alone || role.one_thread || role.registers != 0 || program_.cluster != 1 ||
+      !program_.stagings.empty() || !program_.views.empty())
     refuse(fmt::format("role '{}' streams, and is not alone with one ring", role.name));
   for (const Operation& operation : role.body) {
     if (!belongs_around_stream(operation))
@@ -51,24 +61,12 @@ void Verifier::check(const Stream& stream) {
   // The first copies of a second one would meet the last readers of the one before.
   if (!streamed_.insert(stream.ring).second)
     return refuse(fmt::format("ring '{}' is streamed twice", ring.name));
-  if (ring.stages < 2) {
-    return refuse(
-        fmt::format("ring '{}' is streamed in {} stages; at least 2", ring.name, ring.stages));
-  }
   if (stream.first == nullptr || stream.end == nullptr)
     return refuse(fmt::format("ring '{}' is streamed from and to what is not said", ring.name));
   if (depends_on_group(stream.first) || depends_on_group(stream.end))
     return refuse(fmt::format("warps may stream ring '{}' in unlike numbers of rounds", ring.name));
-  std::vector<int> times(ring.tiles.size());
-  for (const CopyTile& copy : stream.copies) {
-    if (!is_place(copy.tile, ring.tiles.size())) return refuse("a copy of what is not there");
-    ++times[static_cast<std::size_t>(copy.tile)];
-    check_copy(copy, ring);
-  }
-  for (std::size_t t = 0; t < times.size(); ++t) {
-    if (times[t] != 1)
-      refuse(fmt::format("'{}' is copied {} times a round", ring.tiles[t].name, times[t]));
-  }
+  check_copies(stream.copies, ring);
+  check_exchanges(stream);
   for (const Operation& operation : stream.body) {
     if (!belongs_in_stream(operation)) {
       return refuse(
@@ -81,8 +79,98 @@ void Verifier::check(const Stream& stream) {
     }
   }
   stream_ = &stream;
-  walk(stream.body);
+  check_once(stream);
+  const std::vector<RowsState> rows = rows_;
+  for (int round = 0; round < 2; ++round) {
+    exchanged_ = false;
+    walk(stream.body);
+    if (rows_ == rows) break;  // else the second round finds what all later ones do
+  }
   stream_ = nullptr;
+}
+
+void Verifier::check_exchanges(const Stream& stream) {
+  const Ring& ring = this->ring(stream.ring);
+  const auto times = std::ranges::count_if(stream.body, [](const Operation& operation) {
+    return std::holds_alternative<Exchange>(operation.is);
+  });
+  if (ring.stages < 2 && times == 0) {
+    refuse(fmt::format("ring '{}' is streamed in {} stages; at least 2", ring.name, ring.stages));
+  }
+  if (times > 0 && (times != 1 || ring.stages != 1 || ring.tiles.size() != 2)) {
+    refuse(
+        fmt::format("{} stages of {} tiles of ring '{}' are exchanged {} times; one of two, once",
+                    ring.stages, ring.tiles.size(), ring.name, times));
+  }
+}
+
+void Verifier::check_copies(const std::vector<CopyTile>& copies, const Ring& ring) {
+  std::vector<int> times(ring.tiles.size());
+  for (const CopyTile& copy : copies) {
+    if (!is_place(copy.tile, ring.tiles.size())) return refuse("a copy of what is not there");
+    ++times[static_cast<std::size_t>(copy.tile)];
+    if (copy.way == CopyWay::kRegisters && ring.stages == 1) {
+      refuse(fmt::format("'{}' has one stage, which nothing keeps in registers until it is empty",
+                         ring.tiles[static_cast<std::size_t>(copy.tile)].name));
+    }
+    check_copy(copy, ring);
+  }
+  for (std::size_t t = 0; t < times.size(); ++t) {
+    if (times[t] != 1)
+      refuse(fmt::format("'{}' is copied {} times a round", ring.tiles[t].name, times[t]));
+  }
+}
+
+void Verifier::check_once(const Stream& stream) {
+  if (stream.once_ring < 0) {
+    if (!stream.once.empty() || !stream.before.empty())
+      refuse("tiles are copied once to a ring that is not there");
+    return;
+  }
+  if (!has_ring(stream.once_ring)) return;
+  const Ring& ring = this->ring(stream.once_ring);
+  if (ring.stages != 1 || !streamed_.insert(stream.once_ring).second)
+    refuse(fmt::format("ring '{}' is filled once, and has {} stages or other copies", ring.name,
+                       ring.stages));
+  check_copies(stream.once, ring);
+  for (const CopyTile& copy : stream.once) {
+    const auto is_of_round = [&](nest::Ref value) {
+      return value != nullptr && value->uses(stream.symbol);
+    };
+    if (is_of_round(copy.value) || is_of_round(copy.mask) || is_of_round(copy.row) ||
+        is_of_round(copy.k))
+      refuse(fmt::format("ring '{}' is filled once by what each round has of its own", ring.name));
+  }
+  for (const Operation& operation : stream.before) {
+    const auto* read = std::get_if<ReadFragments>(&operation.is);
+    if (read == nullptr || read->ring != stream.once_ring)
+      return refuse(fmt::format("the stream of ring '{}' begins with what does not belong there",
+                                this->ring(stream.ring).name));
+    check_of_warp(*read);
+  }
+}
+
+void Verifier::check_of_warp(const ReadFragments& read) {
+  if (!is_place(read.tile, ring(read.ring).tiles.size()) ||
+      !is_place(read.fragments, program_.fragments.size()))
+    return refuse("fragments of what is not there");
+  const SharedTile& tile = ring(read.ring).tiles[static_cast<std::size_t>(read.tile)];
+  const Fragments& to = program_.fragments[static_cast<std::size_t>(read.fragments)];
+  if (size_of(tile.type) != 2 || to.type != tile.type || to.columns != tile.layout.extent(1) ||
+      to.columns % 16 != 0 || read.rest >= 0 || read.rounded || !has_aligned_lines(tile)) {
+    return refuse(fmt::format("'{}' of {} is not read as {} columns of {} of '{}'", tile.name,
+                              to_string(tile.type), to.columns, to_string(to.type), to.name));
+  }
+  check_warp_rows(read.row, to.warp_rows, tile);
+  rounded_[static_cast<std::size_t>(read.fragments)] = true;
+}
+
+void Verifier::check_warp_rows(nest::Ref first, int count, const SharedTile& tile) {
+  const bool all_warps =
+      program_.warp >= 0 && program_.nodes->extent(program_.warp) * 32 == program_.threads();
+  const auto range = first == nullptr ? std::nullopt : program_.nodes->range(first);
+  if (!all_warps || !range || range->low < 0 || range->high + count > tile.layout.extent(0))
+    refuse(fmt::format("warps multiply rows that '{}' may not have", tile.name));
 }
 
 void Verifier::check_copy(const CopyTile& copy, const Ring& ring) {
@@ -135,26 +223,37 @@ bool Verifier::is_of_stream(int at, int a, int b, int sums) {
 }
 
 void Verifier::check(const WarpMultiply& multiply) {
-  if (!is_of_stream(multiply.ring, multiply.a, multiply.b, multiply.sums)) return;
-  const auto& tiles = ring(multiply.ring).tiles;
-  const SharedTile& a = tiles[static_cast<std::size_t>(multiply.a)];
-  const SharedTile& b = tiles[static_cast<std::size_t>(multiply.b)];
+  const bool in_registers = multiply.fragments >= 0;
+  const int a_ring = multiply.a_ring < 0 ? multiply.ring : multiply.a_ring;
+  const bool same_ring = a_ring == multiply.ring;
+  if (!is_of_stream(multiply.ring, same_ring && !in_registers ? multiply.a : multiply.b, multiply.b,
+                    multiply.sums))
+    return;
+  if (!same_ring &&
+      (a_ring != stream_->once_ring || !is_place(multiply.a, ring(a_ring).tiles.size())))
+    return refuse("a product of a ring that is not streamed there");
+  if (in_registers && (!is_place(multiply.fragments, program_.fragments.size()) ||
+                       multiply.rest >= static_cast<int>(program_.fragments.size())))
+    return refuse("a product of what is not there");
+  const SharedTile& b = ring(multiply.ring).tiles[static_cast<std::size_t>(multiply.b)];
   const Sums& sums = program_.sums[static_cast<std::size_t>(multiply.sums)];
+  SharedTile a;
+  if (in_registers) {  // as of a tile that lies as it should
+    const Fragments& from = program_.fragments[static_cast<std::size_t>(multiply.fragments)];
+    a = {from.name, from.type, padded_lines(from.warp_rows, from.columns, true, from.columns)};
+  } else {
+    a = ring(a_ring).tiles[static_cast<std::size_t>(multiply.a)];
+  }
   if (const std::string why = product_mistake(multiply, a, b, sums); !why.empty())
     return refuse(why);
+  check_operands(multiply);
   const int needs = is_fp8(a.type) ? 89 : 80;
   if (limits_.compute_capability < needs) {
     refuse(fmt::format("mma.sync of {} is for sm_{} and later, not sm_{}", to_string(a.type), needs,
                        limits_.compute_capability));
   }
-  const bool all_warps =
-      program_.warp >= 0 && program_.nodes->extent(program_.warp) * 32 == program_.threads();
-  for (const auto& [first, count, tile] :
-       {std::tuple{multiply.a_row, sums.rows, &a}, {multiply.b_row, sums.columns, &b}}) {
-    const auto range = first == nullptr ? std::nullopt : program_.nodes->range(first);
-    if (!all_warps || !range || range->low < 0 || range->high + count > tile->layout.extent(0))
-      return refuse(fmt::format("warps multiply rows that '{}' may not have", tile->name));
-  }
+  if (!in_registers) check_warp_rows(multiply.a_row, sums.rows, a);
+  check_warp_rows(multiply.b_row, sums.columns, b);
   const std::pair types(a.type, b.type);
   if (multiplied_ && *multiplied_ != types) {
     refuse(fmt::format("mma.sync of {} by {} and of {} by {} in one program",
@@ -164,9 +263,38 @@ void Verifier::check(const WarpMultiply& multiply) {
   multiplied_ = types;
 }
 
+void Verifier::check_operands(const WarpMultiply& multiply) {
+  const Ring& ring = this->ring(multiply.ring);
+  const bool in_registers = multiply.fragments >= 0;
+  const auto is_copied = [&](int tile) { return ring.stages == 1 && tile != (exchanged_ ? 1 : 0); };
+  const bool of_ring = !in_registers && (multiply.a_ring < 0 || multiply.a_ring == multiply.ring);
+  for (const int tile : {of_ring ? multiply.a : multiply.b, multiply.b}) {
+    if (is_copied(tile))
+      refuse(fmt::format("'{}' is multiplied where it is copied",
+                         ring.tiles[static_cast<std::size_t>(tile)].name));
+  }
+  if (multiply.in_parts && (!in_registers || multiply.ahead))
+    refuse("products are added up by themselves of fragments only, one after the other");
+  if (!in_registers) return;
+  const Fragments& a = program_.fragments[static_cast<std::size_t>(multiply.fragments)];
+  if (multiply.ahead) refuse(fmt::format("'{}' are read ahead, and are in registers", a.name));
+  if (multiply.thrice != (multiply.rest >= 0))
+    refuse(fmt::format("'{}' are multiplied without what rounding them has left", a.name));
+  for (const int at : {multiply.fragments, multiply.rest}) {
+    if (at >= 0 && !rounded_[static_cast<std::size_t>(at)])
+      refuse(fmt::format("'{}' are multiplied before they have a value",
+                         program_.fragments[static_cast<std::size_t>(at)].name));
+  }
+  const SharedTile& b = ring.tiles[static_cast<std::size_t>(multiply.b)];
+  if (a.type == ScalarType::kF32 && is_along_k(b))
+    refuse(fmt::format("'{}' lies along k; of f32 its lines are read in another order", b.name));
+}
+
 void Verifier::check(const ThreadMultiply& multiply) {
   if (!is_of_stream(multiply.ring, multiply.a, multiply.b, multiply.sums)) return;
   const auto& tiles = ring(multiply.ring).tiles;
+  if (ring(multiply.ring).stages == 1)
+    refuse("multiply-adds read both tiles of a stage, of which one is copied");
   if (const std::string why = product_mistake(
           tiles[static_cast<std::size_t>(multiply.a)], tiles[static_cast<std::size_t>(multiply.b)],
           program_.sums[static_cast<std::size_t>(multiply.sums)], program_.threads());

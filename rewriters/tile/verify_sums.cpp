@@ -241,6 +241,10 @@ void Verifier::check(const MapSums& map) {
   if (map.awaits ? !is_place(map.sums, program_.sums.size()) : !at_rest(map.sums))
     return refuse("sums that are not there");
   if (map.value == nullptr) return refuse("sums become what is not said");
+  const Sums& sums = program_.sums[static_cast<std::size_t>(map.sums)];
+  if (sums.of == SumsOf::kThread || (streams() && map.awaits))
+    return refuse(fmt::format(
+        "'{}' are mapped as those of warps, or where no product goes on by itself", sums.name));
   const bool kept = map.unless != nullptr || (map.sum != nullptr && mentions(map.value, map.sum));
   if (!kept) begun_.insert(map.sums);
   check_reads(map.value, -1);
@@ -295,11 +299,19 @@ void Verifier::check(const RoundSums& round) {
   if (to.columns != from.columns || to.columns % 16 != 0)
     refuse(fmt::format("{} columns of '{}' are rounded to {} of '{}'", from.columns, from.name,
                        to.columns, to.name));
-  if (to.type != ScalarType::kF16 && to.type != ScalarType::kBf16)
+  const bool tf32 = streams() && to.type == ScalarType::kF32;
+  if (to.type != ScalarType::kF16 && to.type != ScalarType::kBf16 && !tf32)
     refuse(fmt::format("'{}' are rounded to {}; wgmma reads f16 and bf16", from.name,
                        to_string(to.type)));
   check_unread(round.fragments);
   rounded_[static_cast<std::size_t>(round.fragments)] = true;
+  if (round.rest < 0) return;
+  const bool is_there = is_place(round.rest, program_.fragments.size()) && tf32;
+  if (!is_there || round.rest == round.fragments ||
+      program_.fragments[static_cast<std::size_t>(round.rest)].type != to.type ||
+      program_.fragments[static_cast<std::size_t>(round.rest)].columns != to.columns)
+    return refuse(fmt::format("nothing takes what rounding to '{}' leaves", to.name));
+  rounded_[static_cast<std::size_t>(round.rest)] = true;
 }
 
 void Verifier::check(const AddRuns& add) {

@@ -6,6 +6,7 @@
 
 #include "rewriters/schedules/attention/emit.h"
 #include "rewriters/schedules/attention/hopper.h"
+#include "rewriters/schedules/attention/stream.h"
 
 namespace hone::schedules {
 namespace {
@@ -43,11 +44,13 @@ class AttentionGenerator : public Generator {
     if (!schedule) return std::unexpected(schedule.error());
     if (schedule->pipe == Pipe::kWgmmaBulk)
       return with_includes(goal, *found, generate_bulk(*found, *schedule, goal, prefix));
+    if (schedule->pipe != Pipe::kFma)
+      return with_includes(goal, *found, generate_stream(*found, *schedule, goal, prefix));
     const Emitter emit(*found, *schedule, goal, prefix);
 
     Generated generated;
     generated.source = emit.helpers();
-    generated.source += schedule->pipe == Pipe::kFma ? fma_kernel(emit) : mma_kernel(emit);
+    generated.source += fma_kernel(emit);
     generated.launches.push_back(emit.launch());
     return with_includes(goal, *found, std::move(generated));
   }

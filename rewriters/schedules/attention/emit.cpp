@@ -31,12 +31,11 @@ Emitter::Emitter(const Attention& attention, const Schedule& schedule, const Goa
 std::string Emitter::parameter_name(const std::string& buffer) const {
   // What the kernels call their own things.
   constexpr std::string_view kTaken =
-      " at batch before big bits block column copy_key copy_query copy_values d e e_first "
-      "end_tile far fill first_key first_row first_tile from got grows half i inverse j k "
-      "k_first k_last key key_at keys keys_at l lane left made multiply_scores multiply_values n "
-      "next nothing other pair part parts piece q q_first q_last query query_at read rest "
-      "row score scores shift shrink small stage step sum sums thread tile tile_k to top total "
-      "value values values_at warp_row weight weights ";
+      " at batch before block column copy_key copy_query copy_values d e e_first end_tile fill "
+      "first_key first_row first_tile from got i inverse j k k_first k_last key keys l made n "
+      "nothing other part piece q q_first q_last query row score scores shift shrink stage sum "
+      "sums "
+      "thread tile tile_k to top total value values weight ";
   const bool taken = kTaken.find(" " + buffer + " ") != kTaken.npos;
   // So that no name of a tile's places, and no constant, is a buffer's.
   const bool alike = buffer.starts_with("k") || buffer.starts_with("shared_") ||
@@ -191,10 +190,8 @@ std::string Emitter::with_constants(
       more};
   std::string text = constants_of(kernel, lines);
   // kLeast: the shift of a row that no key has been allowed yet, less than any score.
-  text += fmt::format(
-      "constexpr float kScale = {}, kLeast = -3.4e38f{};\n",
-      literal(a.scale.value_or(1), ScalarType::kF32),
-      mentions(kernel, "kSlack") ? ", kSlack = 8.0f / kScale, kFar = 1024.0f / kScale" : "");
+  text += fmt::format("constexpr float kScale = {}, kLeast = -3.4e38f;\n",
+                      literal(a.scale.value_or(1), ScalarType::kF32));
   return filled(kernel, {{"constants", text}});
 }
 

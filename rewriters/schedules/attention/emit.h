@@ -1,4 +1,4 @@
-// Parts that the kernels of every pipe have in common, as text.
+// Parts of the kernel of multiply-adds, as text.
 #pragma once
 
 #include <string>
@@ -22,13 +22,13 @@ class Emitter {
   Tile query, key, values;
   std::string prefix;
 
-  /// What every kernel's text may ask for: prefix, params, bounds, where, range, copies, shared,
+  /// What the kernel's text may ask for: prefix, params, bounds, where, range, copies, shared,
   /// first_tiles, next_tiles, mask, shift, write and more.
   [[nodiscard]] Holes holes() const;
   /// Device functions and types that come before the kernels.
   [[nodiscard]] std::string helpers() const;
   [[nodiscard]] GeneratedLaunch launch() const;
-  /// A kernel's text with its $constants: those that it mentions, of every pipe's and of `more`.
+  /// A kernel's text with its $constants: those that it mentions, of these and of `more`.
   [[nodiscard]] std::string with_constants(
       const std::string& kernel,
       const std::vector<std::pair<std::string, std::int64_t>>& more) const;
@@ -57,12 +57,7 @@ class Emitter {
   const Goal& goal_;
 };
 
-/// The whole source of a schedule.
+/// The whole kernel of a schedule whose pipe is kFma.
 [[nodiscard]] std::string fma_kernel(const Emitter& emit);
-[[nodiscard]] std::string mma_kernel(const Emitter& emit);
-/// Kernel parts of tf32, once or three times: what mma_kernel() leaves open.
-[[nodiscard]] std::string tf32_scores(const Emitter& emit);
-[[nodiscard]] std::string tf32_values(const Emitter& emit);
-[[nodiscard]] std::string tf32_helpers(const Emitter& emit);
 
 }  // namespace hone::schedules::attention

@@ -59,11 +59,11 @@ __device__ __forceinline__ void $prefixmatrices$suffix(unsigned (&to)[4], $place
 constexpr const char* kWarpMultiply = R"(
 // sum += a * b on the tensor cores: 16 x $k times $k x 8.
 __device__ __forceinline__ void $prefixmultiply(float* sum, const unsigned (&a)[4],
-                                                $b) {
+                                                const unsigned (&b)[2]) {
   asm volatile("mma.sync.aligned.m16n8k$k.row.col.f32.$kind.$kind_b.f32 {%0, %1, %2, %3}, "
                "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"($first), "r"($second));
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 )";
 
@@ -125,8 +125,8 @@ std::string async_copies(const std::string& prefix, SharedPlace to) {
   return filled(kAsyncCopies, holes_of(prefix, to, "void* to"));
 }
 
-std::string matrix_loads(const std::string& prefix, SharedPlace row, bool transposed) {
-  Holes holes = holes_of(prefix, row, "const void* row");
+std::string matrix_loads(const std::string& prefix, bool transposed) {
+  Holes holes = holes_of(prefix, SharedPlace::kPointer, "const void* row");
   holes["what"] =
       "\n// Four 8 x 8 matrices of 16-bit values, or 8 x 4 of 32-bit ones: each lane says where a\n"
       "// row is.";
@@ -140,15 +140,10 @@ std::string matrix_loads(const std::string& prefix, SharedPlace row, bool transp
 }
 
 std::string warp_multiply(const WarpMultiply& multiply, const std::string& prefix) {
-  const bool array = multiply.b_in_array;
-  return filled(kWarpMultiply,
-                {{"prefix", prefix},
-                 {"k", std::to_string(multiply.k)},
-                 {"kind", multiply.kind},
-                 {"kind_b", multiply.kind_b.empty() ? multiply.kind : multiply.kind_b},
-                 {"b", array ? "const unsigned (&b)[2]" : "unsigned b0, unsigned b1"},
-                 {"first", array ? "b[0]" : "b0"},
-                 {"second", array ? "b[1]" : "b1"}});
+  return filled(kWarpMultiply, {{"prefix", prefix},
+                                {"k", std::to_string(multiply.k)},
+                                {"kind", multiply.kind},
+                                {"kind_b", multiply.kind_b}});
 }
 
 std::string tf32_roundings(const std::string& prefix, bool split) {

@@ -21,13 +21,12 @@ enum class SharedPlace {
 /// copy<kBytes>(to, from, inside), commit() and wait<kLeft>(): cp.async.
 [[nodiscard]] std::string async_copies(const std::string& prefix, SharedPlace to);
 /// matrices(to, row): ldmatrix. With `transposed`, matrices_transposed() as well.
-[[nodiscard]] std::string matrix_loads(const std::string& prefix, SharedPlace row, bool transposed);
+[[nodiscard]] std::string matrix_loads(const std::string& prefix, bool transposed);
 
 struct WarpMultiply {
   int k = 16;  ///< 8: tf32; 32: 8-bit floats
   std::string kind = "bf16";
-  std::string kind_b = "";  ///< of b; empty: as a
-  bool b_in_array = false;  ///< unsigned (&b)[2], else two parameters
+  std::string kind_b = "bf16";
 };
 /// multiply(sum, a, b): mma.sync.
 [[nodiscard]] std::string warp_multiply(const WarpMultiply& multiply, const std::string& prefix);
