@@ -279,4 +279,12 @@ std::string product_mistake(const SharedTile& a, const SharedTile& b, const Sums
   return {};
 }
 
+std::string half_warp_mistake(const SharedTile& tile, const Sums& sums) {
+  if (sums.of == SumsOf::kHalfWarp && sums.type == ScalarType::kF32 && sums.rows % 4 == 0 &&
+      tile.type == ScalarType::kF32 && is_in_lines(tile) && !is_along_k(tile) &&
+      tile.layout.swizzle() == 0 && line_step(tile) % 4 == 0)
+    return {};
+  return fmt::format("half a warp does not add up rows of '{}' in '{}'", tile.name, sums.name);
+}
+
 }  // namespace hone::tile

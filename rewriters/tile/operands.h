@@ -72,5 +72,8 @@ namespace hone::tile {
                                           const SharedTile& b, const Sums& sums);
 [[nodiscard]] std::string product_mistake(const SharedTile& a, const SharedTile& b,
                                           const Sums& sums, int threads);
+/// Why half a warp cannot multiply rows of this tile into its sums, or keep its sums there; empty:
+/// it can.
+[[nodiscard]] std::string half_warp_mistake(const SharedTile& tile, const Sums& sums);
 
 }  // namespace hone::tile

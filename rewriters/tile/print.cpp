@@ -293,6 +293,8 @@ class ProgramPrinter {
         sums.insert(by_warps->sums);
       if (const auto* by_threads = std::get_if<ThreadMultiply>(&operation.is))
         sums.insert(by_threads->sums);
+      if (const auto* by_half = std::get_if<HalfWarpMultiply>(&operation.is))
+        sums.insert(by_half->sums);
       if (const auto* add = std::get_if<AddRuns>(&operation.is)) sums.insert(add->sums);
       if (const auto* share = std::get_if<ShareSums>(&operation.is)) sums.insert(share->shared);
     });
@@ -414,6 +416,16 @@ class ProgramPrinter {
   void text(const RoundSums& round, Code& code) {
     streams_->rounds(round);
     rows_->write(round, code);
+  }
+
+  void text(const HalfWarpMultiply& multiply, Code& code) {
+    streams_->write(multiply, called(multiply.ring), called(multiply.a_ring),
+                    sums_names_[static_cast<std::size_t>(multiply.sums)], code);
+  }
+
+  void text(const KeepSums& keep, Code& code) {
+    streams_->write(keep, called(keep.ring), sums_names_[static_cast<std::size_t>(keep.sums)],
+                    code);
   }
 
   /// Its stream's text divides the body there.

@@ -72,9 +72,11 @@ enum class SumsOf {
   kWarpGroup,  ///< wgmma's: 64 rows, as wgmma_sums()
   kWarp,       ///< of mma.sync: blocks of 16 x 8, as mma_sums(), one row of blocks after the other
   kThread,     ///< row by row, in runs of 16 bytes: README.md says of which places
+  kHalfWarp,   ///< row by row, of f32: 16 threads share rows, and take turns at runs of columns
 };
 
-/// Sums of a product, in registers: rows x columns of each warp group, warp or thread of a role.
+/// Sums of a product, in registers: rows x columns of each warp group or warp of a role; of kThread
+/// and kHalfWarp those of each thread.
 struct Sums {
   std::string name;
   int columns = 64;
@@ -84,8 +86,10 @@ struct Sums {
   int across = 8;                      ///< of a thread: so many threads side by side
 
   [[nodiscard]] int count() const;  ///< of each thread
-  /// Of a thread: neighbours that go together, which are 16 bytes.
-  [[nodiscard]] int run() const { return 16 / static_cast<int>(size_of(type)); }
+  /// Of a thread: neighbours that go together, which are 16 bytes, or of half a warp less.
+  [[nodiscard]] int run() const;
+  /// That a warp has; 0 of a thread, of whose rows other warps have some.
+  [[nodiscard]] int warp_rows() const;
 };
 
 // --- Operations. Rings, tiles, views and sums are named by their places in the program. ---
@@ -217,7 +221,7 @@ struct Operation {
   std::variant<Define, Loop, Acquire, BulkCopy, Commit, Wait, Multiply, Advance, Drain, AddRuns,
                ShareSums, Store, Release, Await, SplitTile, ReadFragments, ReadPatch, MapSums,
                MapRows, ReduceRows, FoldRows, RoundSums, TakeTurn, PassTurn, Stream, WarpMultiply,
-               ThreadMultiply, When, Exchange>
+               ThreadMultiply, When, Exchange, HalfWarpMultiply, KeepSums>
       is;
 };
 

@@ -3,7 +3,8 @@
 //
 // A lane has some columns of two rows of each 16 that its warp has. What a row has one of, such as
 // its largest element, is in all four lanes that have a part of the row. Sums are those of wgmma,
-// of which a warp has 16 rows, or in a role that streams those of mma.sync.
+// of which a warp has 16 rows, or in a role that streams those of mma.sync. There they may also be
+// of half a warp: then 16 lanes have a part of each row.
 #pragma once
 
 #include <cstdint>

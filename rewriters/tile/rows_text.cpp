@@ -39,9 +39,31 @@ std::vector<nest::Ref> all_of(nest::Ref value) {
   return all;
 }
 
-/// Blocks of 16 rows that a warp has of these sums, and elements of a lane in each.
-int blocks_of(const Sums& sums) { return sums.of == SumsOf::kWarp ? sums.rows / 16 : 1; }
+/// Elements of a lane from one block of 16 rows to the next.
 int block_of(const Sums& sums) { return sums.columns / 2; }
+
+/// Where a lane's i-th sum is.
+struct Places {
+  int rows = 2;                      ///< of the lane
+  std::string of_lane, row, column;  ///< which of these, and its place from the sums' first on
+};
+Places places_of(const Sums& sums) {
+  if (sums.of == SumsOf::kHalfWarp) {
+    return {
+        sums.rows, fmt::format("i / {}", sums.columns),
+        fmt::format("lane / 16 * {} + i / {}", sums.rows, sums.columns),
+        fmt::format("(i % {0} / {1} * 16 + lane % 16) * {1} + i % {1}", sums.columns, sums.run())};
+  }
+  const bool one_block = sums.warp_rows() == 16;
+  const int each = block_of(sums);
+  const std::string in_block = one_block ? "i" : fmt::format("i % {}", each);
+  return {
+      sums.warp_rows() / 8, one_block ? "i / 2 % 2" : fmt::format("i / {} * 2 + i / 2 % 2", each),
+      fmt::format("{}i / 2 % 2 * 8 + lane / 4", sums.of == SumsOf::kWarpGroup ? "warp * 16 + "
+                                                : one_block                   ? ""
+                                                            : fmt::format("i / {} * 16 + ", each)),
+      fmt::format("{} / 4 * 8 + lane % 4 * 2 + i % 2", in_block)};
+}
 
 }  // namespace
 
@@ -72,10 +94,10 @@ void RowsText::begin(const Role& role, const std::string& group, Code& code) {
       if (read->rest >= 0) fragments.insert(read->rest);
     }
   });
-  if (!rows.empty()) code.comment("Of the rows of which a lane has some columns: two of each 16.");
+  if (!rows.empty()) code.comment("Of the rows of which a lane has some columns.");
   for (const int at : rows)
     code.line(
-        fmt::format("float {}[{}] = {{}};", rows_[static_cast<std::size_t>(at)], halves_of(at)));
+        fmt::format("float {}[{}] = {{}};", rows_[static_cast<std::size_t>(at)], lane_rows_of(at)));
   for (const int at : fragments)
     code.line(fmt::format("unsigned {}[{}][4] = {{}};", fragments_[static_cast<std::size_t>(at)],
                           p_.fragments[static_cast<std::size_t>(at)].registers() / 4));
@@ -98,9 +120,9 @@ void RowsText::write(const PassTurn&, Code& code) {
                             : fmt::format("{0} + 1 == {1} ? 0 : {0} + 1", group_, groups_)));
 }
 
-std::string RowsText::value_text(nest::Ref value, const std::string& half) {
+std::string RowsText::value_text(nest::Ref value, const std::string& row) {
   for (std::size_t r = 0; r < rows_.size(); ++r)
-    values_.known[p_.rows[r].value] = fmt::format("{}[{}]", rows_[r], half);
+    values_.known[p_.rows[r].value] = fmt::format("{}[{}]", rows_[r], row);
   std::vector<nest::Ref> powers;
   for (const nest::Ref node : all_of(value)) {
     if (!node->calls("exp2") || node->type != ScalarType::kF32) continue;
@@ -121,13 +143,12 @@ bool RowsText::reads_rows(nest::Ref value) const {
 }
 
 /// Under which a map is not left out; empty: always.
-std::string RowsText::condition(nest::Ref unless, int halves) {
+std::string RowsText::condition(nest::Ref unless, int lane_rows) {
   if (unless == nullptr) return "";
   if (!reads_rows(unless)) return fmt::format("if (!({}))", values_.print(unless));
   std::string some;
-  for (int half = 0; half < halves; ++half)
-    some +=
-        fmt::format("{}!({})", half == 0 ? "" : " || ", value_text(unless, std::to_string(half)));
+  for (int row = 0; row < lane_rows; ++row)
+    some += fmt::format("{}!({})", row == 0 ? "" : " || ", value_text(unless, std::to_string(row)));
   return fmt::format("if (__any_sync(0xffffffffu, {}))", some);
 }
 
@@ -138,9 +159,8 @@ void RowsText::settle(const std::string& registers, Code& code) const {
 void RowsText::write(const MapSums& map, Code& code) {
   const std::string& name = sums_[static_cast<std::size_t>(map.sums)];
   const Sums& sums = p_.sums[static_cast<std::size_t>(map.sums)];
-  const int blocks = blocks_of(sums), each = block_of(sums);
-  const std::string condition = this->condition(map.unless, 2 * blocks);
-  const std::string in_block = blocks == 1 ? "i" : fmt::format("i % {}", each);
+  const Places places = places_of(sums);
+  const std::string condition = this->condition(map.unless, places.rows);
   if (!condition.empty()) code.open(condition);
   if (map.awaits) {
     code.line(p_.prefix + "wgmma_wait<0>();");
@@ -149,21 +169,16 @@ void RowsText::write(const MapSums& map, Code& code) {
   if (map.row_symbol >= 0) values_.indices[map.row_symbol] = "m";
   if (map.column_symbol >= 0) values_.indices[map.column_symbol] = "n";
   if (map.sum != nullptr) values_.known[map.sum] = name + "[i]";
-  const std::string value = value_text(map.value, "half");
+  const std::string value = value_text(map.value, "row");
   code.line("#pragma unroll");
-  code.open(fmt::format("for (int i = 0; i < {}; ++i)", blocks * each));
-  if (schedules::mentions(value, "half"))
-    code.line(fmt::format("const int half = {}i / 2 % 2;",
-                          blocks == 1 ? "" : fmt::format("i / {} * 2 + ", each)));
+  code.open(fmt::format("for (int i = 0; i < {}; ++i)", sums.count()));
+  if (schedules::mentions(value, "row"))
+    code.line(fmt::format("const int row = {};", places.of_lane));
   if (schedules::mentions(value, "m"))
-    code.line(fmt::format("const int m = {}{} + i / 2 % 2 * 8 + lane / 4;",
-                          values_.print_index(map.row),
-                          sums.of == SumsOf::kWarpGroup ? " + warp * 16"
-                          : blocks == 1                 ? ""
-                                                        : fmt::format(" + i / {} * 16", each)));
+    code.line(fmt::format("const int m = {} + {};", values_.print_index(map.row), places.row));
   if (schedules::mentions(value, "n"))
-    code.line(fmt::format("const int n = {} + {} / 4 * 8 + lane % 4 * 2 + i % 2;",
-                          values_.print_index(map.column), in_block));
+    code.line(
+        fmt::format("const int n = {} + {};", values_.print_index(map.column), places.column));
   code.line(fmt::format("{}[i] = {};", name, value));
   code.close();
   if (!condition.empty()) code.close();
@@ -172,8 +187,8 @@ void RowsText::write(const MapSums& map, Code& code) {
 
 void RowsText::write(const MapRows& map, Code& code) {
   code.line("#pragma unroll");
-  code.line(fmt::format("for (int half = 0; half < {}; ++half) {}[half] = {};", halves_of(map.rows),
-                        rows_[static_cast<std::size_t>(map.rows)], value_text(map.value, "half")));
+  code.line(fmt::format("for (int row = 0; row < {}; ++row) {}[row] = {};", lane_rows_of(map.rows),
+                        rows_[static_cast<std::size_t>(map.rows)], value_text(map.value, "row")));
 }
 
 void RowsText::write(const ReduceRows& reduce, Code& code) {
@@ -183,29 +198,33 @@ void RowsText::write(const ReduceRows& reduce, Code& code) {
   const std::string& rows = rows_[static_cast<std::size_t>(reduce.rows)];
   const std::string& name = sums_[static_cast<std::size_t>(reduce.sums)];
   const Sums& sums = p_.sums[static_cast<std::size_t>(reduce.sums)];
-  const std::string at = blocks_of(sums) == 1
-                             ? "2 * half"
-                             : fmt::format("half / 2 * {} + half % 2 * 2", block_of(sums));
+  if (sums.of == SumsOf::kHalfWarp) {
+    reduce_of_threads(reduce, sums, code);
+    return;
+  }
+  const std::string at = sums.warp_rows() == 16
+                             ? "2 * row"
+                             : fmt::format("row / 2 * {} + row % 2 * 2", block_of(sums));
   const std::string all = both("first", "second");
   const Holes holes = {
       {"rows", rows},
-      {"halves", std::to_string(halves_of(reduce.rows))},
+      {"lane_rows", std::to_string(lane_rows_of(reduce.rows))},
       {"sums", name},
       {"at", at},
       {"rest", std::to_string(sums.columns / 8 - 1)},
       {"first", both("first", fmt::format("{}[j * 4 + 4 + {}]", name, at))},
       {"second", both("second", fmt::format("{}[j * 4 + 5 + {}]", name, at))},
       {"all",
-       reduce.onto ? both(rows + "[half]", reduce.op == Op::kAdd ? "(" + all + ")" : all) : all}};
+       reduce.onto ? both(rows + "[row]", reduce.op == Op::kAdd ? "(" + all + ")" : all) : all}};
   code.lines(filled(R"(#pragma unroll
-for (int half = 0; half < $halves; ++half) {
+for (int row = 0; row < $lane_rows; ++row) {
   float first = $sums[$at], second = $sums[$at + 1];
   #pragma unroll
   for (int j = 0; j < $rest; ++j) {
     first = $first;
     second = $second;
   }
-  $rows[half] = $all;
+  $rows[row] = $all;
 }
 )",
                     holes));
@@ -216,19 +235,51 @@ void RowsText::write(const FoldRows& fold, Code& code) {
   const std::string& rows = rows_[static_cast<std::size_t>(fold.rows)];
   const auto step = [&](int lanes) {
     return schedules::combined(
-        fold.op, ScalarType::kF32, rows + "[half]",
-        fmt::format("__shfl_xor_sync(0xffffffffu, {}[half], {})", rows, lanes));
+        fold.op, ScalarType::kF32, rows + "[row]",
+        fmt::format("__shfl_xor_sync(0xffffffffu, {}[row], {})", rows, lanes));
   };
+  const int lanes = has_half_warps() ? 16 : 4;
+  std::string steps;
+  for (int other = 1; other < lanes; other *= 2)
+    steps += fmt::format("{}[row] = {};\n", rows, step(other));
   code.lines(filled(R"(#pragma unroll
-for (int half = 0; half < $halves; ++half) {  // the four lanes of a row
-  $rows[half] = $one;
-  $rows[half] = $two;
+for (int row = 0; row < $lane_rows; ++row) {  // the $lanes lanes of a row
+  $steps
 }
 )",
-                    {{"halves", std::to_string(halves_of(fold.rows))},
-                     {"rows", rows},
-                     {"one", step(1)},
-                     {"two", step(2)}}));
+                    {{"lane_rows", std::to_string(lane_rows_of(fold.rows))},
+                     {"lanes", lanes == 4 ? "four" : std::to_string(lanes)},
+                     {"steps", steps}}));
+}
+
+bool RowsText::has_half_warps() const { return p_.sums[0].of == SumsOf::kHalfWarp; }
+
+int RowsText::lane_rows_of(int rows) const {
+  return p_.rows[static_cast<std::size_t>(rows)].warp_rows / (has_half_warps() ? 2 : 8);
+}
+
+void RowsText::reduce_of_threads(const ReduceRows& reduce, const Sums& sums, Code& code) {
+  const auto both = [&](const std::string& a, const std::string& b) {
+    return schedules::combined(reduce.op, ScalarType::kF32, a, b);
+  };
+  const std::string& rows = rows_[static_cast<std::size_t>(reduce.rows)];
+  const std::string& name = sums_[static_cast<std::size_t>(reduce.sums)];
+  code.lines(filled(
+      R"(#pragma unroll
+for (int row = 0; row < $rows_of; ++row) {
+  float first = $sums[row * $columns];
+  #pragma unroll
+  for (int j = 1; j < $columns; ++j) first = $both;
+  $rows[row] = $all;
+}
+)",
+      {{"rows_of", std::to_string(sums.rows)},
+       {"columns", std::to_string(sums.columns)},
+       {"sums", name},
+       {"rows", rows},
+       {"both", both("first", fmt::format("{}[row * {} + j]", name, sums.columns))},
+       {"all", reduce.onto ? both(rows + "[row]", "first") : "first"}}));
+  if (!reduce.in_lanes) write(FoldRows{reduce.rows, reduce.op}, code);
 }
 
 void RowsText::write(const RoundSums& round, Code& code) {

@@ -37,13 +37,13 @@ class RowsText {
   void write(const PassTurn& pass, schedules::Code& code);
 
  private:
-  [[nodiscard]] std::string value_text(nest::Ref value, const std::string& half);
+  [[nodiscard]] std::string value_text(nest::Ref value, const std::string& row);
   /// For a warp whose lanes have so many rows.
-  [[nodiscard]] std::string condition(nest::Ref unless, int halves);
-  /// Of each lane.
-  [[nodiscard]] int halves_of(int rows) const {
-    return p_.rows[static_cast<std::size_t>(rows)].warp_rows / 8;
-  }
+  [[nodiscard]] std::string condition(nest::Ref unless, int lane_rows);
+  /// Of each lane: two of each 16, or half of what a warp has.
+  [[nodiscard]] int lane_rows_of(int rows) const;
+  [[nodiscard]] bool has_half_warps() const;
+  void reduce_of_threads(const ReduceRows& reduce, const Sums& sums, schedules::Code& code);
   /// Registers that products write have their values here: nothing moves across.
   void settle(const std::string& registers, schedules::Code& code) const;
   [[nodiscard]] bool reads_rows(nest::Ref value) const;

@@ -158,7 +158,7 @@ bool StoreText::swaps(const Store& store) const {
 
 int StoreText::width_of(const Store& store) const {
   const Sums& sums = p_.sums[static_cast<std::size_t>(store.sums)];
-  if (sums.of == SumsOf::kThread) return sums.run();
+  if (sums.of == SumsOf::kThread || sums.of == SumsOf::kHalfWarp) return sums.run();
   return size_of(store.type) == 2 && store.runs < 0 && store.contiguous >= 4 &&
                  sums.columns % 16 == 0
              ? 4
@@ -184,8 +184,10 @@ void StoreText::write_by_threads(const Store& store, Code& code) {
   const int width = width_of(store), run = sums.run();
   const std::int64_t down = p_.threads() / sums.across;
   const std::string at = of_warp ? fmt::format("(i * {} + j) * 4", sums.columns / 8) : "j * 4";
+  const bool of_half = sums.of == SumsOf::kHalfWarp;
   const std::string condition =
       of_thread ? inside(store, down * sums.rows, std::int64_t{sums.across} * sums.columns)
+      : of_half ? inside(store, sums.warp_rows(), std::int64_t{16} * sums.columns)
                 : inside(store, sums.rows, sums.columns);
   const Holes holes = {
       {"prefix", p_.prefix},
@@ -251,6 +253,17 @@ for (int i = 0; i < $of_rows; ++i) {
 }
 )",
         holes));
+    return;
+  }
+  if (of_half) {
+    add(filled(R"(#pragma unroll
+for (int i = 0; i < $of_rows; ++i) {
+  const int m = $row + lane / 16 * $of_rows + i;
+#pragma unroll
+  for (int j = 0; j < $runs; ++j) store(m, $column + (j * 16 + lane % 16) * $run, $sums_run);
+}
+)",
+               holes));
     return;
   }
   if (of_thread) {

@@ -39,6 +39,10 @@ class StreamText {
   void write(const WarpMultiply& multiply, const Called& ring, const Called& a_ring,
              const std::string& sums, const std::string& a, const std::string& rest,
              schedules::Code& code);
+  void write(const HalfWarpMultiply& multiply, const Called& ring, const Called& a_ring,
+             const std::string& sums, schedules::Code& code);
+  void write(const KeepSums& keep, const Called& ring, const std::string& sums,
+             schedules::Code& code);
   /// A warp's rows to these fragments.
   void write(const ReadFragments& read, const Called& ring, const std::string& to,
              schedules::Code& code);
@@ -58,6 +62,8 @@ class StreamText {
   }
   /// Of a stage.
   [[nodiscard]] std::string elements(int ring, const SharedTile& tile) const;
+  /// Where the stage that is read begins.
+  [[nodiscard]] std::string in_stage(int ring, const Called& called, const SharedTile& tile) const;
   /// To the registers `to`, of which each index is named in the text: i of 16 rows; j and l of two
   /// of eight columns and two of k.
   [[nodiscard]] std::string read_of_a(const SharedTile& tile, const std::string& from,

@@ -83,6 +83,24 @@ struct ThreadMultiply {
   int ring = 0, a = 0, b = 1;
 };
 
+/// In a Stream: sums += a * b over all of the tiles' k, by multiply-adds into sums of half a warp.
+/// Each warp multiplies the rows of its sums in a from `a_row` on by all columns of b.
+struct HalfWarpMultiply {
+  int sums = 0;
+  int ring = 0, b = 1;
+  int a_ring = 1, a = 0;  ///< of the ring that was filled once, or of one that has kept sums
+  nest::Ref a_row = nullptr;
+  bool fresh = false;  ///< what the sums were does not count
+};
+
+/// In a Stream: sums of half a warp to a tile of a ring of one stage, as its rows from `row` on and
+/// all of its k, for products of the same warp.
+struct KeepSums {
+  int sums = 0;
+  int ring = 2, tile = 0;
+  nest::Ref row = nullptr;
+};
+
 /// AddRuns and Stores that are done only where a condition holds, which is the same for all threads
 /// of a warp.
 struct When {

@@ -94,6 +94,10 @@ class Verifier {
   /// Before the first round of a stream: a warp's rows of a tile of 16 bits.
   void check_of_warp(const ReadFragments& read);
   void check(const ThreadMultiply& multiply);
+  void check(const HalfWarpMultiply& multiply);
+  void check(const KeepSums& keep);
+  /// Of the stream's ring: nobody copies to it at this place of the round.
+  void check_uncopied(int tile);
   void check(const When& when);
   /// The tiles of a product are of the ring that is streamed, and its sums are there.
   bool is_of_stream(int ring, int a, int b, int sums);
@@ -183,6 +187,7 @@ class Verifier {
   bool turn_ = false;               ///< the role has it
   const Stream* stream_ = nullptr;  ///< whose body is walked
   bool exchanged_ = false;          ///< it has exchanged its tiles in this round
+  std::map<int, nest::Ref> kept_;   ///< rings that have sums, and of which rows of a warp
   bool in_when_ = false;
   std::set<int> streamed_;       ///< rings
   std::set<SymbolId> of_group_;  ///< symbols that differ between its warp groups

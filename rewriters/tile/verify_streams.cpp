@@ -18,6 +18,8 @@ bool belongs_in_stream(const Operation& operation) {
          std::holds_alternative<AddRuns>(operation.is) ||
          std::holds_alternative<When>(operation.is) ||
          std::holds_alternative<Exchange>(operation.is) ||
+         std::holds_alternative<HalfWarpMultiply>(operation.is) ||
+         std::holds_alternative<KeepSums>(operation.is) ||
          std::holds_alternative<MapSums>(operation.is) ||
          std::holds_alternative<MapRows>(operation.is) ||
          std::holds_alternative<ReduceRows>(operation.is) ||
@@ -264,15 +266,10 @@ void Verifier::check(const WarpMultiply& multiply) {
 }
 
 void Verifier::check_operands(const WarpMultiply& multiply) {
-  const Ring& ring = this->ring(multiply.ring);
   const bool in_registers = multiply.fragments >= 0;
-  const auto is_copied = [&](int tile) { return ring.stages == 1 && tile != (exchanged_ ? 1 : 0); };
   const bool of_ring = !in_registers && (multiply.a_ring < 0 || multiply.a_ring == multiply.ring);
-  for (const int tile : {of_ring ? multiply.a : multiply.b, multiply.b}) {
-    if (is_copied(tile))
-      refuse(fmt::format("'{}' is multiplied where it is copied",
-                         ring.tiles[static_cast<std::size_t>(tile)].name));
-  }
+  if (of_ring) check_uncopied(multiply.a);
+  check_uncopied(multiply.b);
   if (multiply.in_parts && (!in_registers || multiply.ahead))
     refuse("products are added up by themselves of fragments only, one after the other");
   if (!in_registers) return;
@@ -285,7 +282,7 @@ void Verifier::check_operands(const WarpMultiply& multiply) {
       refuse(fmt::format("'{}' are multiplied before they have a value",
                          program_.fragments[static_cast<std::size_t>(at)].name));
   }
-  const SharedTile& b = ring.tiles[static_cast<std::size_t>(multiply.b)];
+  const SharedTile& b = ring(multiply.ring).tiles[static_cast<std::size_t>(multiply.b)];
   if (a.type == ScalarType::kF32 && is_along_k(b))
     refuse(fmt::format("'{}' lies along k; of f32 its lines are read in another order", b.name));
 }
@@ -300,6 +297,57 @@ void Verifier::check(const ThreadMultiply& multiply) {
           program_.sums[static_cast<std::size_t>(multiply.sums)], program_.threads());
       !why.empty())
     refuse(why);
+}
+
+void Verifier::check_uncopied(int tile) {
+  const Ring& ring = this->ring(stream_->ring);
+  if (ring.stages == 1 && tile != (exchanged_ ? 1 : 0))
+    refuse(fmt::format("'{}' is multiplied where it is copied",
+                       ring.tiles[static_cast<std::size_t>(tile)].name));
+}
+
+void Verifier::check(const HalfWarpMultiply& multiply) {
+  if (!is_of_stream(multiply.ring, multiply.b, multiply.b, multiply.sums)) return;
+  if (!has_ring(multiply.a_ring)) return;
+  if (!is_place(multiply.a, ring(multiply.a_ring).tiles.size()))
+    return refuse("a product of what is not there");
+  const SharedTile& a = ring(multiply.a_ring).tiles[static_cast<std::size_t>(multiply.a)];
+  const SharedTile& b = ring(multiply.ring).tiles[static_cast<std::size_t>(multiply.b)];
+  const Sums& sums = program_.sums[static_cast<std::size_t>(multiply.sums)];
+  for (const SharedTile* tile : {&a, &b}) {
+    if (const std::string why = half_warp_mistake(*tile, sums); !why.empty()) return refuse(why);
+  }
+  if (b.layout.extent(0) != std::int64_t{16} * sums.columns ||
+      a.layout.extent(1) != b.layout.extent(1)) {
+    return refuse(fmt::format("16 threads with {} columns each do not fill '{}' by '{}'",
+                              sums.columns, a.name, b.name));
+  }
+  check_uncopied(multiply.b);
+  check_warp_rows(multiply.a_row, sums.warp_rows(), a);
+  if (multiply.a_ring == stream_->once_ring) return;
+  const auto kept = kept_.find(multiply.a_ring);
+  if (kept == kept_.end() || kept->second != multiply.a_row)
+    refuse(fmt::format("'{}' is multiplied where the same warp has kept nothing", a.name));
+}
+
+void Verifier::check(const KeepSums& keep) {
+  if (!has_ring(keep.ring)) return;
+  const Ring& ring = this->ring(keep.ring);
+  if (!is_place(keep.tile, ring.tiles.size()) || !is_place(keep.sums, program_.sums.size()))
+    return refuse("sums are kept where nothing is");
+  if (ring.stages != 1 || keep.ring == stream_->ring || keep.ring == stream_->once_ring)
+    return refuse(fmt::format("sums are kept in ring '{}', which is copied to", ring.name));
+  const SharedTile& tile = ring.tiles[static_cast<std::size_t>(keep.tile)];
+  const Sums& sums = program_.sums[static_cast<std::size_t>(keep.sums)];
+  if (const std::string why = half_warp_mistake(tile, sums); !why.empty()) return refuse(why);
+  nest::Nodes& nodes = *program_.nodes;
+  const bool of_warps =
+      program_.warp >= 0 && keep.row == nodes.scale(nodes.index(program_.warp), sums.warp_rows());
+  if (!of_warps || tile.layout.extent(1) != std::int64_t{16} * sums.columns)
+    return refuse(fmt::format("'{}' keeps more or less than each warp's own rows", tile.name));
+  check_warp_rows(keep.row, sums.warp_rows(), tile);
+  streamed_.insert(keep.ring);
+  kept_[keep.ring] = keep.row;
 }
 
 void Verifier::check(const When& when) {

@@ -296,7 +296,7 @@ void Verifier::check(const RoundSums& round) {
     return refuse("fragments that are not there");
   const Fragments& to = program_.fragments[static_cast<std::size_t>(round.fragments)];
   const Sums& from = program_.sums[static_cast<std::size_t>(round.sums)];
-  if (to.columns != from.columns || to.columns % 16 != 0)
+  if (to.columns != from.columns || to.columns % 16 != 0 || from.of == SumsOf::kHalfWarp)
     refuse(fmt::format("{} columns of '{}' are rounded to {} of '{}'", from.columns, from.name,
                        to.columns, to.name));
   const bool tf32 = streams() && to.type == ScalarType::kF32;

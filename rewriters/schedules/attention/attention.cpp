@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "rewriters/schedules/attention/emit.h"
 #include "rewriters/schedules/attention/hopper.h"
 #include "rewriters/schedules/attention/stream.h"
+#include "rewriters/schedules/printing/emit.h"
 
 namespace hone::schedules {
 namespace {
@@ -42,17 +42,10 @@ class AttentionGenerator : public Generator {
     if (!found) return std::unexpected(found.error());
     const auto schedule = schedule_of(*found, goal, step);
     if (!schedule) return std::unexpected(schedule.error());
-    if (schedule->pipe == Pipe::kWgmmaBulk)
-      return with_includes(goal, *found, generate_bulk(*found, *schedule, goal, prefix));
-    if (schedule->pipe != Pipe::kFma)
-      return with_includes(goal, *found, generate_stream(*found, *schedule, goal, prefix));
-    const Emitter emit(*found, *schedule, goal, prefix);
-
-    Generated generated;
-    generated.source = emit.helpers();
-    generated.source += fma_kernel(emit);
-    generated.launches.push_back(emit.launch());
-    return with_includes(goal, *found, std::move(generated));
+    return with_includes(goal, *found,
+                         schedule->pipe == Pipe::kWgmmaBulk
+                             ? generate_bulk(*found, *schedule, goal, prefix)
+                             : generate_stream(*found, *schedule, goal, prefix));
   }
 
  private:

@@ -36,8 +36,8 @@ bool is_of_sums(const Attention& a) {
   return found;
 }
 
-Builder::Builder(const Attention& a, const Schedule& s, const Goal& goal,
-                 const std::string& prefix, int part_rows)
+Builder::Builder(const Attention& a, const Schedule& s, const Goal& goal, const std::string& prefix,
+                 int part_rows)
     : a_(a),
       s_(s),
       goal_(goal),
@@ -105,8 +105,8 @@ void Builder::range(Work& work, tile::Body& body) {
     work.first =
         define("tile_first", least(nodes_.divide(k_first, number(s_.keys)), number(tiles_k_ - 1)),
                tiles_k_, body);
-  work.last = define("tile_last", most(work.first, nodes_.divide(k_last, number(s_.keys))),
-                     tiles_k_, body);
+  work.last =
+      define("tile_last", most(work.first, nodes_.divide(k_last, number(s_.keys))), tiles_k_, body);
 }
 
 void Builder::begin(tile::Body& body) {
@@ -151,32 +151,38 @@ void Builder::mask(const Work& work, Ref k_first, tile::Body& body) {
 }
 
 /// A weight is 2^(scale * (score - shift)). The shift is the largest score so far, or up to kSlack
-/// less, so that sums seldom have to follow it. Where it is near 0, a weight costs one multiply-add,
-/// 2^(scale * score - scale * shift). Elsewhere that product is rounded by more than a weight may
-/// be off: the shift is subtracted from the scores first. kTop then has what is left to subtract,
-/// scale * shift or 0.
+/// less, so that sums seldom have to follow it. Where it is near 0, a weight costs one
+/// multiply-add, 2^(scale * score - scale * shift). Elsewhere that product is rounded by more than
+/// a weight may be off: the shift is subtracted from the scores first. kTop then has what is left
+/// to subtract, scale * shift or 0.
 void Builder::weigh(const Work& work, Ref k_first, tile::Body& body) {
   mask(work, k_first, body);
   const double factor = a_.scale.value_or(1);
   const Ref scale = real(factor);
+  // Multiply-adds are asked for where weights are to be as exact as the nest's own.
+  const bool exact = s_.pipe == Pipe::kFma;
   body.push_back({tile::ReduceRows{.rows = kTop, .sums = kScores, .op = Op::kMax}});
-  const Ref higher = nodes_.op(Op::kLess, ScalarType::kBool,
-                               {real(kSlack / factor), f32(Op::kSub, {row(kTop), row(kShift)})});
+  const Ref higher =
+      nodes_.op(Op::kLess, ScalarType::kBool,
+                {real(exact ? 0 : kSlack / factor), f32(Op::kSub, {row(kTop), row(kShift)})});
   set(kTop, nodes_.select(higher, row(kTop), row(kShift)), body);
   set(kShrink, called("exp2", f32(Op::kMul, {f32(Op::kSub, {row(kShift), row(kTop)}), scale})),
       body);
   set(kShift, row(kTop), body);
   set(kTotal, f32(Op::kMul, {row(kTotal), row(kShrink)}), body);
-  const Ref near =
-      nodes_.op(Op::kLess, ScalarType::kBool, {called("fabs", row(kShift)), real(kFar / factor)});
   const Ref less_shift = f32(Op::kSub, {a_.score, row(kShift)});
-  body.push_back({tile::MapSums{.sums = kScores,
-                                .sum = a_.score,
-                                .value = nodes_.select(near, a_.score, less_shift),
-                                .unless = near}});
-  set(kTop, nodes_.select(near, f32(Op::kMul, {row(kShift), scale}), real(0)), body);
-  const Ref power = called("exp2", f32(Op::kFma, {a_.score, scale, f32(Op::kNeg, {row(kTop)})}));
-  body.push_back({tile::MapSums{.sums = kScores, .sum = a_.score, .value = power}});
+  Ref power = f32(Op::kMul, {less_shift, scale});
+  if (!exact) {
+    const Ref near =
+        nodes_.op(Op::kLess, ScalarType::kBool, {called("fabs", row(kShift)), real(kFar / factor)});
+    body.push_back({tile::MapSums{.sums = kScores,
+                                  .sum = a_.score,
+                                  .value = nodes_.select(near, a_.score, less_shift),
+                                  .unless = near}});
+    set(kTop, nodes_.select(near, f32(Op::kMul, {row(kShift), scale}), real(0)), body);
+    power = f32(Op::kFma, {a_.score, scale, f32(Op::kNeg, {row(kTop)})});
+  }
+  body.push_back({tile::MapSums{.sums = kScores, .sum = a_.score, .value = called("exp2", power)}});
   body.push_back({tile::ReduceRows{
       .rows = kTotal, .sums = kScores, .op = Op::kAdd, .onto = true, .in_lanes = true}});
 }
@@ -233,10 +239,9 @@ void Builder::store(const Work& work, tile::Body& body) {
                     .type = a_.nest->type,
                     .sum = a_.mean,
                     .contiguous = a_.run_of_outputs};
-  store.value = is_of_mean(a_) ? nodes_.substitute(a_.value, batch)
-                : a_.mean->type != a_.value->type
-                    ? nodes_.op(Op::kCast, a_.value->type, {a_.mean})
-                    : a_.mean;
+  store.value = is_of_mean(a_)                    ? nodes_.substitute(a_.value, batch)
+                : a_.mean->type != a_.value->type ? nodes_.op(Op::kCast, a_.value->type, {a_.mean})
+                                                  : a_.mean;
   store.element = nodes_.substitute(a_.element, batch);
   store.guard = nodes_.substitute(a_.guard, batch);
   store.beside = inputs_beside(nodes_, store);

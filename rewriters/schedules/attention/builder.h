@@ -15,8 +15,8 @@ namespace hone::schedules::attention {
 /// Whether it is a function of the sums that reads no index and no buffer.
 [[nodiscard]] bool is_of_sums(const Attention& a);
 
-/// Which queries a block has, from `row` on those of a warp group or a warp, and which tiles of keys
-/// they need, from `first` to `last`.
+/// Which queries a block has, from `row` on those of a warp group or a warp, and which tiles of
+/// keys they need, from `first` to `last`.
 struct Work {
   Ref batch = nullptr, q_first = nullptr, row = nullptr, first = nullptr, last = nullptr;
 };
@@ -27,7 +27,7 @@ class Builder {
   Builder(const Attention& a, const Schedule& s, const Goal& goal, const std::string& prefix,
           int part_rows);
 
-  static constexpr int kScores = 0, kSums = 1;                        // sums
+  static constexpr int kScores = 0, kSums = 1;                         // sums
   static constexpr int kTop = 0, kShift = 1, kShrink = 2, kTotal = 3;  // rows
   static constexpr int kWeights = 0;                                   // fragments
 

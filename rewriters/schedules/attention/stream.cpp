@@ -32,9 +32,8 @@ class WarpBuilder : Builder {
     program_.comment = fmt::format(
         "{}: {} queries a block, {} of each warp, {} keys at a time, {}.", a.describe(), s.rows,
         s.warp_rows, s.keys,
-        s.stages > 1
-            ? fmt::format("{} tiles of them in shared memory at once", s.stages)
-            : "the next keys under way while values are used, and the other way round");
+        s.stages > 1 ? fmt::format("{} tiles of them in shared memory at once", s.stages)
+                     : "the next keys under way while values are used, and the other way round");
   }
 
   tile::Program build() {
@@ -45,9 +44,18 @@ class WarpBuilder : Builder {
                       {"query", 1, {shared(Which::kQuery)}}};
     const int depth = padded_depth(a_, s_.pipe), columns = padded_columns(a_, s_.pipe);
     const ScalarType type = tile_of(a_, s_, Which::kQuery).type;
-    program_.sums = {{"scores", s_.keys, s_.warp_rows, tile::SumsOf::kWarp},
-                     {"sums", columns, s_.warp_rows, tile::SumsOf::kWarp}};
-    program_.fragments = {{"weights", s_.keys, type, s_.warp_rows}};
+    if (fma()) {
+      program_.rings.push_back(
+          {"weights",
+           1,
+           {{"tile_weights", type, tile::padded_lines(s_.rows, s_.keys, false, s_.rows + 4)}}});
+      program_.sums = {{"scores", s_.keys / 16, Schedule::kFmaRows, tile::SumsOf::kHalfWarp},
+                       {"sums", columns / 16, Schedule::kFmaRows, tile::SumsOf::kHalfWarp}};
+    } else {
+      program_.sums = {{"scores", s_.keys, s_.warp_rows, tile::SumsOf::kWarp},
+                       {"sums", columns, s_.warp_rows, tile::SumsOf::kWarp}};
+      program_.fragments = {{"weights", s_.keys, type, s_.warp_rows}};
+    }
     if (thrice()) program_.fragments.push_back({"weights_left", s_.keys, type, s_.warp_rows});
     if (s_.query_in_registers) program_.fragments.push_back({"query", depth, type, s_.warp_rows});
     add_rows(s_.warp_rows);
@@ -57,11 +65,12 @@ class WarpBuilder : Builder {
   }
 
  private:
-  static constexpr int kTiles = 0, kQuery = 1;  // rings
-  static constexpr int kKey = 0, kValues = 1;   // tiles of the first
+  static constexpr int kTiles = 0, kQuery = 1, kKept = 2;  // rings
+  static constexpr int kKey = 0, kValues = 1;              // tiles of the first
   // Fragments after the weights: no program has both.
   static constexpr int kWeightsLeft = 1, kQueryFragments = 1;
 
+  [[nodiscard]] bool fma() const { return s_.pipe == Pipe::kFma; }
   [[nodiscard]] bool thrice() const { return s_.pipe == Pipe::kTf32x3; }
 
   /// (row, column) of queries and keys; of values (column, key), which are added up over keys.
@@ -105,10 +114,8 @@ class WarpBuilder : Builder {
     body.push_back({tile::Define{a_.batch, nodes_.divide(block, number(tiles_q_))}});
     Ref q = nodes_.remainder(block, number(tiles_q_));
     if (last_are_longest(a_)) q = nodes_.subtract(number(tiles_q_ - 1), q);
-    work.q_first =
-        define("q_first", nodes_.scale(q, s_.rows), (tiles_q_ - 1) * s_.rows + 1, body);
-    warp_row_ = define("warp_row", nodes_.scale(at(program_.warp), s_.warp_rows),
-                       s_.rows - s_.warp_rows + 1, body);
+    work.q_first = define("q_first", nodes_.scale(q, s_.rows), (tiles_q_ - 1) * s_.rows + 1, body);
+    warp_row_ = nodes_.scale(at(program_.warp), s_.warp_rows);
     work.row = nodes_.add(work.q_first, warp_row_);
     range(work, body);
     return work;
@@ -127,44 +134,65 @@ class WarpBuilder : Builder {
   tile::Stream stream(const Work& here) {
     const SymbolId tile = nodes_.new_symbol("tile", tiles_k_);
     const Ref k_first = nodes_.scale(at(tile), s_.keys);
-    tile::Stream stream{.ring = kTiles,
-                        .symbol = tile,
-                        .first = here.first,
-                        .end = nodes_.add(here.last, number(1)),
-                        .copies = {copy(Which::kKey, kKey, k_first),
-                                   copy(Which::kValues, kValues, k_first)},
-                        .once_ring = kQuery,
-                        .once = {copy(Which::kQuery, 0, here.q_first)}};
+    tile::Stream stream{
+        .ring = kTiles,
+        .symbol = tile,
+        .first = here.first,
+        .end = nodes_.add(here.last, number(1)),
+        .copies = {copy(Which::kKey, kKey, k_first), copy(Which::kValues, kValues, k_first)},
+        .once_ring = kQuery,
+        .once = {copy(Which::kQuery, 0, here.q_first)}};
     if (s_.query_in_registers)
       stream.before = {{tile::ReadFragments{
           .fragments = kQueryFragments, .ring = kQuery, .tile = 0, .row = warp_row_}}};
-    stream.body.push_back(
-        {tile::WarpMultiply{.sums = kScores,
-                            .ring = kTiles,
-                            .a = 0,
-                            .b = kKey,
-                            .a_row = warp_row_,
-                            .b_row = number(0),
-                            .fresh = true,
-                            .thrice = thrice(),
-                            .a_ring = kQuery,
-                            .fragments = s_.query_in_registers ? kQueryFragments : -1,
-                            .ahead = false}});
+    stream.body.push_back(scores());
     if (s_.stages == 1) stream.body.push_back({tile::Exchange{}});
     weigh(here, k_first, stream.body);
     stream.body.push_back({shrink_sums(false)});
-    const int left = thrice() ? kWeightsLeft : -1;
-    stream.body.push_back({tile::RoundSums{kWeights, kScores, left}});
-    stream.body.push_back({tile::WarpMultiply{.sums = kSums,
-                                              .ring = kTiles,
-                                              .b = kValues,
-                                              .b_row = number(0),
-                                              .thrice = thrice(),
-                                              .fragments = kWeights,
-                                              .rest = left,
-                                              .ahead = false,
-                                              .in_parts = thrice()}});
+    add_values(stream.body);
     return stream;
+  }
+
+  tile::Operation scores() {
+    if (fma())
+      return {tile::HalfWarpMultiply{.sums = kScores,
+                                     .ring = kTiles,
+                                     .b = kKey,
+                                     .a_ring = kQuery,
+                                     .a_row = warp_row_,
+                                     .fresh = true}};
+    return {tile::WarpMultiply{.sums = kScores,
+                               .ring = kTiles,
+                               .a = 0,
+                               .b = kKey,
+                               .a_row = warp_row_,
+                               .b_row = number(0),
+                               .fresh = true,
+                               .thrice = thrice(),
+                               .a_ring = kQuery,
+                               .fragments = s_.query_in_registers ? kQueryFragments : -1,
+                               .ahead = false}};
+  }
+
+  /// Weights times values: threads have other columns of weights than they need.
+  void add_values(tile::Body& body) {
+    if (fma()) {
+      body.push_back({tile::KeepSums{.sums = kScores, .ring = kKept, .row = warp_row_}});
+      body.push_back({tile::HalfWarpMultiply{
+          .sums = kSums, .ring = kTiles, .b = kValues, .a_ring = kKept, .a_row = warp_row_}});
+      return;
+    }
+    const int left = thrice() ? kWeightsLeft : -1;
+    body.push_back({tile::RoundSums{kWeights, kScores, left}});
+    body.push_back({tile::WarpMultiply{.sums = kSums,
+                                       .ring = kTiles,
+                                       .b = kValues,
+                                       .b_row = number(0),
+                                       .thrice = thrice(),
+                                       .fragments = kWeights,
+                                       .rest = left,
+                                       .ahead = false,
+                                       .in_parts = thrice()}});
   }
 
   const std::int64_t tiles_q_;

@@ -29,8 +29,7 @@ Tile tile_of(const Attention& a, const Schedule& s, Which which) {
   const bool plain = operand.value->kind == nest::Node::Kind::kLoad;
   const bool same = plain && operand.value->type == tile.type;
   const bool in_order = tile.along_rows == tile.transposed;
-  tile.piece = std::min(run, tile.along_rows ? tile.rows : tile.columns);
-  if (s.pipe != Pipe::kFma) tile.piece = std::min(tile.piece, 16 / size);
+  tile.piece = std::min({run, tile.along_rows ? tile.rows : tile.columns, 16 / size});
   if (same && !in_order && size == 4) tile.piece = 1;
   // What says where to read is not read beyond the edges.
   tile.async = same && !operand.value->args[0]->has_load && (in_order || tile.piece == 1) &&

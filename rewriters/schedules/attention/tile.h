@@ -25,7 +25,6 @@ struct Tile {
   [[nodiscard]] std::int64_t bytes() const {
     return elements() * static_cast<std::int64_t>(size_of(type));
   }
-  [[nodiscard]] int pieces() const { return rows * columns / piece; }
 };
 
 [[nodiscard]] const Operand& operand_of(const Attention& a, Which which);

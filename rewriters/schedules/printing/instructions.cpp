@@ -23,8 +23,8 @@ __device__ __forceinline__ unsigned $prefixaddress(const void* of) {
 constexpr const char* kAsyncCopies = R"(
 // Starts a copy from global to shared memory; zeros where not `inside`.
 template <int kBytes>
-__device__ __forceinline__ void $prefixcopy($place, const void* from, bool inside = true) {
-  $at
+__device__ __forceinline__ void $prefixcopy(void* to, const void* from, bool inside = true) {
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
   const int bytes = inside ? kBytes : 0;
   if constexpr (kBytes == 16) {
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(at), "l"(from),
@@ -47,8 +47,8 @@ __device__ __forceinline__ void $prefixwait() {
 )";
 
 constexpr const char* kMatrixLoad = R"($what
-__device__ __forceinline__ void $prefixmatrices$suffix(unsigned (&to)[4], $place) {
-  $at
+__device__ __forceinline__ void $prefixmatrices$suffix(unsigned (&to)[4], const void* row) {
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4$trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(at)
@@ -102,18 +102,6 @@ __device__ __forceinline__ float $prefixpower(float x) {
 }
 )";
 
-/// A function's parameter, and the line that makes `at` of it.
-Holes holes_of(const std::string& prefix, SharedPlace place, const std::string& pointer) {
-  const bool is_pointer = place == SharedPlace::kPointer;
-  const std::string name = pointer.substr(pointer.rfind(' ') + 1);
-  return {
-      {"prefix", prefix},
-      {"place", is_pointer ? pointer : "unsigned at"},
-      {"at", is_pointer ? "const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(" +
-                              name + "));"
-                        : ""}};
-}
-
 }  // namespace
 
 std::string pack_type(const std::string& prefix) { return filled(kPackType, {{"prefix", prefix}}); }
@@ -121,12 +109,12 @@ std::string address_function(const std::string& prefix) {
   return filled(kAddress, {{"prefix", prefix}});
 }
 
-std::string async_copies(const std::string& prefix, SharedPlace to) {
-  return filled(kAsyncCopies, holes_of(prefix, to, "void* to"));
+std::string async_copies(const std::string& prefix) {
+  return filled(kAsyncCopies, {{"prefix", prefix}});
 }
 
 std::string matrix_loads(const std::string& prefix, bool transposed) {
-  Holes holes = holes_of(prefix, SharedPlace::kPointer, "const void* row");
+  Holes holes = {{"prefix", prefix}};
   holes["what"] =
       "\n// Four 8 x 8 matrices of 16-bit values, or 8 x 4 of 32-bit ones: each lane says where a\n"
       "// row is.";

@@ -13,13 +13,8 @@ namespace hone::schedules {
 /// address(pointer): where something is in shared memory, in 32 bits.
 [[nodiscard]] std::string address_function(const std::string& prefix);
 
-/// How a function is told where something is in shared memory.
-enum class SharedPlace {
-  kPointer,
-  kAddress,  ///< as address() gives it
-};
 /// copy<kBytes>(to, from, inside), commit() and wait<kLeft>(): cp.async.
-[[nodiscard]] std::string async_copies(const std::string& prefix, SharedPlace to);
+[[nodiscard]] std::string async_copies(const std::string& prefix);
 /// matrices(to, row): ldmatrix. With `transposed`, matrices_transposed() as well.
 [[nodiscard]] std::string matrix_loads(const std::string& prefix, bool transposed);
 

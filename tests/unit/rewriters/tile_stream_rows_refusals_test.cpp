@@ -1,6 +1,6 @@
-// What verify() refuses of programs that stream and do more to sums than add to them: tiles that are
-// copied once or exchanged, fragments of warps, rows. What such programs compute is in
-// tests/unit/schedules/attention_test.cpp.
+// What verify() refuses of programs that stream and do more to sums than add to them: tiles that
+// are copied once or exchanged, fragments of warps, sums that are kept, rows. What such programs
+// compute is in tests/unit/schedules/attention_test.cpp.
 #include "tests/unit/rewriters/tile_stream_probe.h"
 
 namespace hone::tile {
@@ -16,7 +16,8 @@ struct Good : Streamed {
     rounds(128, 64);
     const Ref keys = matrix("K", type, 64, false), values = matrix("V", type, 64, true);
     const Ref query = matrix("Q", type, 64, true);
-    const Layout along_k = padded_lines(64, 64, true, 72), along_rows = padded_lines(64, 64, false, 72);
+    const Layout along_k = padded_lines(64, 64, true, 72),
+                 along_rows = padded_lines(64, 64, false, 72);
     p.rings = {{"tiles", stages, {{"tile_key", type, along_rows}, {"tile_values", type, along_k}}},
                {"once", 1, {{"tile_query", type, along_k}}}};
     stream.copies = {copy(0, keys, 64, false, 8, CopyWay::kAsync),
@@ -29,19 +30,17 @@ struct Good : Streamed {
     p.fragments = {{"weights", 64, type}, {"query", 64, type}};
     const Ref warp_row = nodes.scale(nodes.index(p.warp), 16);
     stream.before = {{ReadFragments{.fragments = kQuery, .ring = 1, .row = warp_row}}};
-    stream.body = {{WarpMultiply{.sums = kScores,
-                                 .b = 0,
-                                 .b_row = number(0),
-                                 .fresh = true,
-                                 .fragments = kQuery,
-                                 .ahead = false}},
-                   {ReduceRows{.rows = 0, .sums = kScores}},
-                   {RoundSums{kWeights, kScores}},
-                   {WarpMultiply{.sums = kSums,
-                                 .b = 1,
-                                 .b_row = number(0),
-                                 .fragments = kWeights,
-                                 .ahead = false}}};
+    stream.body = {
+        {WarpMultiply{.sums = kScores,
+                      .b = 0,
+                      .b_row = number(0),
+                      .fresh = true,
+                      .fragments = kQuery,
+                      .ahead = false}},
+        {ReduceRows{.rows = 0, .sums = kScores}},
+        {RoundSums{kWeights, kScores}},
+        {WarpMultiply{
+            .sums = kSums, .b = 1, .b_row = number(0), .fragments = kWeights, .ahead = false}}};
     if (stages == 1) stream.body.insert(stream.body.begin() + 1, {Exchange{}});
   }
   WarpMultiply& scores() { return std::get<WarpMultiply>(stream.body.front().is); }
@@ -134,6 +133,8 @@ TEST(TileStreamRowsRefusals, WhatIsCopiedOnce) {
 TEST(TileStreamRowsRefusals, FragmentsOfWarps) {
   EXPECT_EQ(changed([](Good& g) { g.p.rows[0].warp_rows = 32; }),
             "'top' are 32 rows of each warp, 'scores' have 16");
+  EXPECT_EQ(changed([](Good& g) { g.p.sums[kSums] = {"sums", 4, 8, SumsOf::kHalfWarp}; }),
+            "lanes have rows of 'sums' and of 'scores' in unlike ways");
   EXPECT_EQ(changed([](Good& g) { g.sums().ahead = true; }),
             "'weights' are read ahead, and are in registers");
   EXPECT_EQ(changed([](Good& g) { g.stream.before.clear(); }),
@@ -152,6 +153,64 @@ TEST(TileStreamRowsRefusals, FragmentsOfWarps) {
             "'tile_values' lies along k; of f32 its lines are read in another order");
   EXPECT_EQ(changed([](Good& g) { g.round().rest = kQuery; }),
             "nothing takes what rounding to 'weights' leaves");
+}
+
+/// The same by multiply-adds: 64 queries by four warps, 64 keys in a round, 64 columns.
+struct GoodHalfWarps : Streamed {
+  GoodHalfWarps() : Streamed(4, 2, 1) {
+    const ScalarType type = ScalarType::kF32;
+    rounds(128, 64);
+    const Ref keys = matrix("K", type, 64, false), values = matrix("V", type, 64, false);
+    const Ref query = matrix("Q", type, 64, false);
+    const SharedTile tile{"", type, padded_lines(64, 64, false, 68)};
+    const auto called = [&](const char* name) {
+      SharedTile one = tile;
+      one.name = name;
+      return one;
+    };
+    p.rings = {{"tiles", 2, {called("tile_key"), called("tile_values")}},
+               {"once", 1, {called("tile_query")}},
+               {"kept", 1, {called("tile_weights")}}};
+    stream.copies = {copy(0, keys, 64, false, 4, CopyWay::kAsync),
+                     copy(1, values, 64, false, 4, CopyWay::kAsync)};
+    stream.once_ring = 1;
+    stream.once = {copy(0, query, 64, false, 4, CopyWay::kAsync)};
+    stream.once[0].k = number(0);
+    p.sums = {{"scores", 4, 8, SumsOf::kHalfWarp}, {"sums", 4, 8, SumsOf::kHalfWarp}};
+    const Ref row = nodes.scale(nodes.index(p.warp), 16);
+    stream.body = {{HalfWarpMultiply{.sums = kScores, .b = 0, .a_row = row, .fresh = true}},
+                   {KeepSums{.sums = kScores, .row = row}},
+                   {HalfWarpMultiply{.sums = kSums, .b = 1, .a_ring = 2, .a_row = row}}};
+  }
+  HalfWarpMultiply& scores() { return std::get<HalfWarpMultiply>(stream.body[0].is); }
+  KeepSums& keep() { return std::get<KeepSums>(stream.body[1].is); }
+};
+
+std::string changed_half(const std::function<void(GoodHalfWarps&)>& change) {
+  GoodHalfWarps good;
+  change(good);
+  good.p.roles[0].body = {{good.stream}};
+  const auto ok = verify(good.p, {});
+  return ok ? "" : ok.error().message.substr(std::string("tile program: ").size());
+}
+
+TEST(TileStreamRowsRefusals, HalfWarps) {
+  using Good = GoodHalfWarps;
+  EXPECT_EQ(changed_half([](Good&) {}), "");
+  EXPECT_EQ(
+      changed_half([](Good& g) { g.p.rings[1].tiles[0].layout = padded_lines(64, 64, false, 66); }),
+      "half a warp does not add up rows of 'tile_query' in 'scores'");
+  EXPECT_EQ(changed_half([](Good& g) { g.p.sums[kScores].columns = 2; }),
+            "16 threads with 2 columns each do not fill 'tile_query' by 'tile_key'");
+  EXPECT_EQ(changed_half([](Good& g) { g.scores().a_row = g.number(56); }),
+            "warps multiply rows that 'tile_query' may not have");
+  EXPECT_EQ(changed_half([](Good& g) { std::swap(g.stream.body[1], g.stream.body[2]); }),
+            "'tile_weights' is multiplied where the same warp has kept nothing");
+  EXPECT_EQ(changed_half([](Good& g) { g.keep().tile = 1; }), "sums are kept where nothing is");
+  EXPECT_EQ(changed_half([](Good& g) { g.p.rings[2].stages = 2; }),
+            "sums are kept in ring 'kept', which is copied to");
+  EXPECT_EQ(changed_half([](Good& g) { g.keep().row = g.number(0); }),
+            "'tile_weights' keeps more or less than each warp's own rows");
 }
 
 TEST(TileStreamRowsRefusals, MapsOfSums) {

@@ -123,8 +123,8 @@ TEST_F(TileRows, IsAcceptedAndPrinted) {
   EXPECT_EQ(refusal(), "");
   const std::string text = print(p);
   for (const char* part :
-       {"g_multiply_out(out, weights[i], ", "g_power(scores[i] - top[half])", "cvt.rn.f16x2.f32",
-        "__shfl_xor_sync(0xffffffffu, total[half], 2)", "if (group == 1) g_pass_turn(0);",
+       {"g_multiply_out(out, weights[i], ", "g_power(scores[i] - top[row])", "cvt.rn.f16x2.f32",
+        "__shfl_xor_sync(0xffffffffu, total[row], 2)", "if (group == 1) g_pass_turn(0);",
         "g_pass_turn(1 - group);", "g_arrive(&empty_a[stage_a]);"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
 }
