@@ -373,21 +373,21 @@ void StreamText::write(const HalfWarpMultiply& multiply, const Called& ring, con
   const SharedTile& a = tile(multiply.a_ring, multiply.a);
   const SharedTile& b = tile(multiply.ring, multiply.b);
   const Sums& sums = p_.sums[static_cast<std::size_t>(multiply.sums)];
-  code.block(filled(kHalfWarpMultiply,
-                    {{"fresh", multiply.fresh ? set_to_0(name, sums.count()) : ""},
-                     {"sums", name},
-                     {"a", a_ring.tiles[static_cast<std::size_t>(multiply.a)]},
-                     {"b", ring.tiles[static_cast<std::size_t>(multiply.b)]},
-                     {"at_a", in_stage(multiply.a_ring, a_ring, a)},
-                     {"at_b", in_stage(multiply.ring, ring, b)},
-                     {"row", rows_from(values_, multiply.a_row)},
-                     {"rows", std::to_string(sums.rows)},
-                     {"columns", std::to_string(sums.columns)},
-                     {"run", std::to_string(sums.run())},
-                     {"apart", std::to_string(16 * sums.run())},
-                     {"ks", std::to_string(b.layout.extent(1))},
-                     {"line_a", std::to_string(line_step(a))},
-                     {"line_b", std::to_string(line_step(b))}}));
+  code.block(
+      filled(kHalfWarpMultiply, {{"fresh", multiply.fresh ? set_to_0(name, sums.count()) : ""},
+                                 {"sums", name},
+                                 {"a", a_ring.tiles[static_cast<std::size_t>(multiply.a)]},
+                                 {"b", ring.tiles[static_cast<std::size_t>(multiply.b)]},
+                                 {"at_a", in_stage(multiply.a_ring, a_ring, a)},
+                                 {"at_b", in_stage(multiply.ring, ring, b)},
+                                 {"row", rows_from(values_, multiply.a_row)},
+                                 {"rows", std::to_string(sums.rows)},
+                                 {"columns", std::to_string(sums.columns)},
+                                 {"run", std::to_string(sums.run())},
+                                 {"apart", std::to_string(16 * sums.run())},
+                                 {"ks", std::to_string(b.layout.extent(1))},
+                                 {"line_a", std::to_string(line_step(a))},
+                                 {"line_b", std::to_string(line_step(b))}}));
 }
 
 void StreamText::write(const KeepSums& keep, const Called& ring, const std::string& name,
@@ -395,15 +395,14 @@ void StreamText::write(const KeepSums& keep, const Called& ring, const std::stri
   const SharedTile& to = tile(keep.ring, keep.tile);
   const Sums& sums = p_.sums[static_cast<std::size_t>(keep.sums)];
   const std::int64_t line = line_step(to), run = sums.run();
-  code.block(filled(
-      kKeepSums,
-      {{"to", ring.tiles[static_cast<std::size_t>(keep.tile)]},
-       {"sums", name},
-       {"row", rows_from(values_, keep.row)},
-       {"rows", std::to_string(sums.rows)},
-       {"columns", std::to_string(sums.columns)},
-       {"of_thread", std::to_string(run * line)},
-       {"place", fmt::format("(j / {} * {} + j % {}) * {}", run, 16 * run, run, line)}}));
+  code.block(filled(kKeepSums, {{"to", ring.tiles[static_cast<std::size_t>(keep.tile)]},
+                                {"sums", name},
+                                {"row", rows_from(values_, keep.row)},
+                                {"rows", std::to_string(sums.rows)},
+                                {"columns", std::to_string(sums.columns)},
+                                {"of_thread", std::to_string(run * line)},
+                                {"place", fmt::format("(j / {} * {} + j % {}) * {}", run, 16 * run,
+                                                      run, line)}}));
 }
 
 }  // namespace hone::tile

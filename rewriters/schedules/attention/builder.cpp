@@ -155,24 +155,27 @@ void Builder::mask(const Work& work, Ref k_first, tile::Body& body) {
 /// multiply-add, 2^(scale * score - scale * shift). Elsewhere that product is rounded by more than
 /// a weight may be off: the shift is subtracted from the scores first. kTop then has what is left
 /// to subtract, scale * shift or 0.
-void Builder::weigh(const Work& work, Ref k_first, tile::Body& body) {
+void Builder::shift(const Work& work, Ref k_first, tile::Body& body) {
   mask(work, k_first, body);
   const double factor = a_.scale.value_or(1);
   const Ref scale = real(factor);
-  // Multiply-adds are asked for where weights are to be as exact as the nest's own.
-  const bool exact = s_.pipe == Pipe::kFma;
   body.push_back({tile::ReduceRows{.rows = kTop, .sums = kScores, .op = Op::kMax}});
   const Ref higher =
       nodes_.op(Op::kLess, ScalarType::kBool,
-                {real(exact ? 0 : kSlack / factor), f32(Op::kSub, {row(kTop), row(kShift)})});
+                {real(is_exact() ? 0 : kSlack / factor), f32(Op::kSub, {row(kTop), row(kShift)})});
   set(kTop, nodes_.select(higher, row(kTop), row(kShift)), body);
   set(kShrink, called("exp2", f32(Op::kMul, {f32(Op::kSub, {row(kShift), row(kTop)}), scale})),
       body);
   set(kShift, row(kTop), body);
   set(kTotal, f32(Op::kMul, {row(kTotal), row(kShrink)}), body);
+}
+
+void Builder::weigh(tile::Body& body) {
+  const double factor = a_.scale.value_or(1);
+  const Ref scale = real(factor);
   const Ref less_shift = f32(Op::kSub, {a_.score, row(kShift)});
   Ref power = f32(Op::kMul, {less_shift, scale});
-  if (!exact) {
+  if (!is_exact()) {
     const Ref near =
         nodes_.op(Op::kLess, ScalarType::kBool, {called("fabs", row(kShift)), real(kFar / factor)});
     body.push_back({tile::MapSums{.sums = kScores,

@@ -51,9 +51,11 @@ class Builder {
   void range(Work& work, tile::Body& body);
   /// Nothing is weighed yet.
   void begin(tile::Body& body);
-  /// Scores to weights, of the tile of keys from `k_first` on; the rows kShrink are what the sums
-  /// so far are to be multiplied by.
-  void weigh(const Work& work, Ref k_first, tile::Body& body);
+  /// The shift of the weights of the tile of keys from `k_first` on, by its scores; the rows
+  /// kShrink are what the sums so far are to be multiplied by.
+  void shift(const Work& work, Ref k_first, tile::Body& body);
+  /// Scores to weights.
+  void weigh(tile::Body& body);
   /// That, where there is anything to do; `awaits`: the products into them first.
   tile::MapSums shrink_sums(bool awaits);
   /// All keys are weighed: how much that is.
@@ -70,6 +72,8 @@ class Builder {
   tile::Program program_;
 
  private:
+  /// Multiply-adds are asked for where weights are to be as exact as the nest's own.
+  [[nodiscard]] bool is_exact() const { return s_.pipe == Pipe::kFma; }
   Ref corner(const Bound& bound, const Work& work, Ref first, Ref last, bool largest);
   void mask(const Work& work, Ref k_first, tile::Body& body);
   Ref of_sums(const Work& work, Ref mean, SymbolId q, SymbolId e);

@@ -260,7 +260,8 @@ class BulkBuilder : Builder {
     multiply_scores(body);
     await(0, body);
     release(kKeys, body);
-    weigh(here, key_of(here, number(0)), body);
+    shift(here, key_of(here, number(0)), body);
+    weigh(body);
     round_weights(body);
 
     // The next scores are multiplied while this tile's values are.
@@ -273,7 +274,8 @@ class BulkBuilder : Builder {
     if (s_.turns) inner.push_back({tile::PassTurn{}});
     await(1, inner);
     release(kKeys, inner);
-    weigh(here, key_of(here, at(round)), inner);
+    shift(here, key_of(here, at(round)), inner);
+    weigh(inner);
     inner.push_back({shrink_sums(true)});
     await(0, inner);
     release(kValues, inner);

@@ -147,8 +147,10 @@ class WarpBuilder : Builder {
           .fragments = kQueryFragments, .ring = kQuery, .tile = 0, .row = warp_row_}}};
     stream.body.push_back(scores());
     if (s_.stages == 1) stream.body.push_back({tile::Exchange{}});
-    weigh(here, k_first, stream.body);
+    shift(here, k_first, stream.body);
+    // Before the weights are made: that goes on beside the products that follow.
     stream.body.push_back({shrink_sums(false)});
+    weigh(stream.body);
     add_values(stream.body);
     return stream;
   }
