@@ -188,7 +188,7 @@ int cluster_of(const Schedule& s) { return s.share_by_cluster ? s.split_k : s.cl
 
 int sms_for_clusters(const Goal& goal, int cluster) {
   const int all = sm_count(goal);
-  return cluster <= 2 ? all : std::max(std::min(all, cluster), all / 16 * 16);
+  return cluster <= 2 ? all : std::max(std::min(all, cluster), all * 10 / 11 / cluster * cluster);
 }
 
 std::int64_t shared_limit(const Goal& goal) {

@@ -42,7 +42,9 @@ struct Schedule {
 [[nodiscard]] int sm_count(const Goal& goal);
 /// Blocks of a cluster: they share tiles of B, or sums.
 [[nodiscard]] int cluster_of(const Schedule& schedule);
-/// Multiprocessors that clusters of so many blocks can fill: of a GPC's 18 four of four fill 16.
+/// Multiprocessors that clusters of so many blocks can fill at a time. Of an H200's 132 those of
+/// two fill all, 30 of four and 15 of eight 120 (cudaOccupancyMaxActiveClusters; a cluster lies in
+/// one GPC, and GPCs have 14 to 18).
 [[nodiscard]] int sms_for_clusters(const Goal& goal, int cluster);
 [[nodiscard]] std::int64_t shared_limit(const Goal& goal);  ///< of a block [B]
 /// Bytes of shared memory that the kernel takes.

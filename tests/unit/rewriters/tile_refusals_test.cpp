@@ -257,11 +257,11 @@ TEST_F(TileRefusals, SumsThatBlocksShare) {
     });
   };
   EXPECT_EQ(by([](Staging& staging) { staging.tile.layout = exchanged_sums(32); }),
-            "'out' are shared by 'exchanged', which is " + exchanged_sums(32).describe() +
-                " for 2 warp groups");
+            fmt::format("'out' are shared by 'exchanged', which is {} for 2 warp groups",
+                        exchanged_sums(32).describe()));
   EXPECT_EQ(by([](Staging& staging) { staging.warp_groups = 1; }),
-            "'out' are shared by 'exchanged', which is " + exchanged_sums(64).describe() +
-                " for 1 warp groups");
+            fmt::format("'out' are shared by 'exchanged', which is {} for 1 warp groups",
+                        exchanged_sums(64).describe()));
 }
 
 TEST_F(TileRefusals, RunsOfWhatHasNotBegun) {
