@@ -107,7 +107,8 @@ def _compiled(
             missing = {p.task_hash: p.task for p in imported.parts if p.task_hash not in best}
             with report.timed("time the parts"):
                 taken = _seconds_of(graph, imported, examples, where)
-            budgets = shares(str(budget), [taken.get(task, 1.0) for task in missing])
+            usual = sum(taken.values()) / len(taken) if taken else 1.0
+            budgets = shares(str(budget), [taken.get(task, usual) for task in missing])
             for (task_hash, task), share in zip(missing.items(), budgets):
                 try:
                     with report.timed("search"):
@@ -135,6 +136,9 @@ def _compiled(
                 return None
         with report.timed("export and import"):
             imported = known.imported or known.learn(examples, folder)
+        known.inputs = ()  # the process would hold this batch for good
+        if choice is not None and [p.task_hash for p in choice.parts] != [p.task_hash for p in imported.parts]:
+            choice, report.parts = None, []  # of a graph that only looks the same
         if choice is None:
             report.left_out = imported.left_out
             for part in imported.parts:
@@ -167,15 +171,19 @@ def _compiled(
 def _seconds_of(
     graph: torch.fx.GraphModule, imported: Imported, inputs: Sequence[torch.Tensor], where: torch.device
 ) -> Dict[str, float]:
-    """What PyTorch takes for the parts of each task on a GPU, by the tasks' hashes; {} on the processor."""
+    """What PyTorch takes for the parts of each task on a GPU, by the tasks' hashes; {} on the processor, and
+    where it fails."""
     if where.type != "cuda":
         return {}
-    runner = GraphRunner(imported, [None] * len(imported.parts))
-    called = copy.deepcopy(graph) if state_of(graph) else graph
     seconds: Dict[str, float] = {}
-    for place, taken in part_seconds(runner, called, [x.clone() for x in inputs], where).items():
-        task = imported.parts[place].task_hash
-        seconds[task] = seconds.get(task, 0.0) + taken
+    try:
+        runner = GraphRunner(imported, [None] * len(imported.parts))
+        called = copy.deepcopy(graph) if state_of(graph) else graph
+        for place, taken in part_seconds(runner, called, [x.clone() for x in inputs], where).items():
+            task = imported.parts[place].task_hash
+            seconds[task] = seconds.get(task, 0.0) + taken
+    except Exception:  # no memory for copies, say
+        return {}
     return seconds
 
 

@@ -50,21 +50,23 @@ class Known:
             "3",  # what the files say
             torch.__version__,
             f"{program.st_size} {program.st_mtime_ns}",
+            _library_switches(),
             str(self.graph.graph),
             str(facts),
             str([(n, tuple(t.shape), t.stride(), str(t.dtype)) for n, t in state_of(self.graph)]),
         )
 
-    def at(self, levels: Levels, as_run: Callable[[], Levels]) -> None:
-        """Reads what is known at these levels. as_run: the levels without TF32 where PyTorch does not use it
-        in this graph, which takes two calls to find out."""
+    def at(self, levels: Levels, as_run: Callable[[], Optional[Levels]]) -> None:
+        """Reads what is known at these levels. as_run: returns `levels`, without TF32 if PyTorch does not use
+        it in this graph; calls PyTorch twice, and returns None where that failed."""
         asked = digest(self._graph_key, self.device, str(levels))
-        document = _read("levels", asked)
-        if document is None:
-            self._levels = as_run()
-            _write("levels", asked, {"tf32": self._levels == levels})
-        else:
-            self._levels = levels if document.get("tf32") else levels.without_tf32
+        self._levels = levels
+        if _read("levels", asked) is None:
+            found = as_run()
+            if found == levels:
+                _write("levels", asked, {"tf32": True})
+            elif found is not None:
+                self._levels = found  # not written: of these inputs, zeros say, TF32 may round none
         self._key = digest(self._graph_key, str(self._levels))
         document = _read("graphs", self._key) or {}
         self.tasks, self.refused = document.get("tasks"), document.get("refused")
@@ -107,6 +109,13 @@ class Known:
 
     def _choice_key(self, candidates: Dict[str, str]) -> str:
         return digest(self._key, self.device, str(sorted(candidates.items())))
+
+
+def _library_switches() -> str:
+    """What has the same graph use TF32 or take another time."""
+    cudnn = torch.backends.cudnn
+    switches = (cudnn.enabled, cudnn.benchmark, cudnn.deterministic, torch.are_deterministic_algorithms_enabled())
+    return f"{os.environ.get('NVIDIA_TF32_OVERRIDE')} {cudnn.version()} {switches}"
 
 
 def state_of(graph: torch.fx.GraphModule) -> List[Tuple[str, torch.Tensor]]:

@@ -84,7 +84,8 @@ def optimize(
         levels = levels_of(math, device)
         if where.type == "cuda" and levels.may_round(program.graph.nodes):
             example = (args, kwargs)
-            levels = levels_as_run(levels, lambda: as_it_is(module, lambda: copy.deepcopy(example))[0])
+            as_run = levels_as_run(levels, lambda: as_it_is(module, lambda: copy.deepcopy(example))[0])
+            levels = as_run or levels
         imported = import_program(program, work, name, levels)
         report = Report(name, device=device or "", left_out=imported.left_out)
         report.seconds["export and import"] = time.monotonic() - begun

@@ -49,7 +49,7 @@ class Report:
     replaced_calls: int = 0  #: where it is replaced: calls that ran hone's operators so far
     eager_calls: int = 0  #: and calls that PyTorch ran so far
     last_eager_reason: Optional[str] = None  #: why PyTorch ran the last of these
-    #: what `hone.optimize` spent on each of its steps [s]
+    #: what `hone.optimize`, or the first call of torch.compile's, spent on each of its steps [s]
     seconds: Dict[str, float] = field(default_factory=dict)
 
     @contextlib.contextmanager

@@ -168,13 +168,13 @@ def as_it_is(module: torch.nn.Module, draw: Draw) -> Tuple[List[Any], Any, torch
     return leaves, given, copied
 
 
-def levels_as_run(levels: Levels, run: Callable[[], Sequence[Any]]) -> Levels:
+def levels_as_run(levels: Levels, run: Callable[[], Sequence[Any]]) -> Optional[Levels]:
     """The levels of a call's tasks. PyTorch's switches let it use TF32, but cuDNN has no such kernels for
     some convolutions, those of three dimensions among them: where a call's results are the same with the
     switches off, but for the rounding of f32, a task in TF32 would be less precise than PyTorch.
 
     run: calls PyTorch, with the same arguments each time; returns the results' leaves. Both calls draw
-    the same random numbers. Where it fails, the levels stay."""
+    the same random numbers. None: it failed."""
 
     def leaves() -> Sequence[Any]:
         devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
@@ -187,7 +187,7 @@ def levels_as_run(levels: Levels, run: Callable[[], Sequence[Any]]) -> Levels:
             with exact_f32():
                 exact = leaves()
     except Exception:  # whatever the module raises, such as that there is no room
-        return levels
+        return None
     return levels if max(_errors(default, exact), default=0.0) > ROUNDED else levels.without_tf32
 
 

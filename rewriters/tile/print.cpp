@@ -130,7 +130,7 @@ class ProgramPrinter {
     }
     code.close();
     if (p_.cluster > 1) {
-      code.comment("Nobody ends while others may still write to its shared memory.");
+      code.comment("Nobody ends while others may still write to its shared memory, or read it.");
       code.line(p_.prefix + "meet();");
     }
     code.close();
@@ -622,7 +622,19 @@ class ProgramPrinter {
     code.line(p_.prefix + "wgmma_wait<0>();");
     arrive(drain.ring, "", code);
     for (const int s : sums_here_)
-      code.line(fmt::format("{}settle({});", p_.prefix, sums_names_[static_cast<std::size_t>(s)]));
+      if (!is_shared(s))
+        code.line(
+            fmt::format("{}settle({});", p_.prefix, sums_names_[static_cast<std::size_t>(s)]));
+  }
+
+  /// Are these sums what blocks share, which no product adds to?
+  bool is_shared(int sums) const {
+    bool shared = false;
+    for_each_operation(role_->body, [&](const Operation& operation) {
+      const auto* share = std::get_if<ShareSums>(&operation.is);
+      shared |= share != nullptr && share->shared == sums;
+    });
+    return shared;
   }
 
   void text(const Await& await, Code& code) {

@@ -352,6 +352,10 @@ void Verifier::check(const ShareSums& share) {
       staging.tile.layout != exchanged_sums(sums.columns))
     refuse(fmt::format("'{}' are shared by '{}', which is {} for {} warp groups", sums.name,
                        staging.tile.name, staging.tile.layout.describe(), staging.warp_groups));
+  if (!begun_.contains(share.sums))
+    refuse(fmt::format("'{}' are shared before anything has set them", sums.name));
+  if (role_->one_thread)
+    refuse(fmt::format("one thread alone of role '{}' shares '{}'", role_->name, sums.name));
   begun_.erase(share.sums);
   begun_.insert(share.shared);
 }

@@ -26,11 +26,13 @@ from searches import OVERHEAD_S, ROOT, Node, Rows, add_options, seconds
 
 TASKS = ROOT / "rewriters/schedules/tasks"
 TIMING_S = 12  # of a row, beside its search
+NOT_TIMED = "no times"
 PRODUCTS = [  # of bf16, rows x columns x k, as 20 shapes that fit no tile
     "16x4096x4096", "64x4096x4096", "128x4096x4096", "256x4096x4096", "16x8192x8192", "64x11008x4096", "128x14336x4096",
     "256x8192x8192", "8192x64x8192", "48x4096x11008", "333x776x4096", "100x30000x512", "1000x1000x1000", "5000x120x5000",
     "3000x3000x3000", "2047x2049x4096", "1111x2222x3333", "4095x4095x4095", "4095x4095x4095_nt", "1023x4095x1000_nt",
 ]  # fmt: skip
+NT = [('["K", "N"]', '["N", "K"]'), ("B[k * N + col]", "B[col * K + k]"), ("torch.matmul(A, B)", "torch.matmul(A, B.T)")]
 LARGE = ["4096x4096x4096", "8192x8192x8192"]
 TO_BF16 = [("__half2float", "__bfloat162float"), ("__float2half", "__float2bfloat16"), ("__half", "__nv_bfloat16"),
            ("cuda_fp16", "cuda_bf16"), ('"f16"', '"bf16"')]  # fmt: skip
@@ -45,9 +47,9 @@ def product(name, element, shape):
     """A naive product of 16 bits; `_nt`: B is stored as its columns."""
     text = (TASKS / "matmul_bf16_8192.cu").read_text()
     m, n, k = map(int, shape.removesuffix("_nt").split("x"))
-    if shape.endswith("_nt"):
-        text = text.replace('["K", "N"]', '["N", "K"]').replace("B[k * N + col]", "B[col * K + k]")
-        text = text.replace("torch.matmul(A, B)", "torch.matmul(A, B.T)")
+    for now, then in NT if shape.endswith("_nt") else []:
+        assert now in text, now
+        text = text.replace(now, then)
     for half, bfloat in TO_BF16 if element == "f16" else []:
         text = text.replace(bfloat, half)
     return with_sizes(text, name, {"M": m, "N": n, "K": k})
@@ -170,15 +172,18 @@ def main():
     node = Node(options)
     known = Rows(node)
     done = {row["task"]: row for row in known.rows if row["status"] == 0}
+    searched = {row["task"]: row for row in known.rows if row["status"] in (0, NOT_TIMED)}
 
     def work(name, gpu):
         task = node.out / f"{name}.task.cu"
         task.write_text(rows()[name](name))
-        row = done.get(name) or node.search(task, gpu, options.budget, name, keep=node.out / f"{name}.db")
+        row = dict(searched.get(name) or node.search(task, gpu, options.budget, name, keep=node.out / f"{name}.db"))
         row["task"] = name
-        if row["status"] != 0:
+        if row["status"] not in (0, NOT_TIMED):
             return row
         document = json.loads((node.out / f"{name}.json").read_text())
+        if not document.get("best"):
+            return {**row, "status": "nothing faster than the naive kernel"}
         devices = os.environ.get("CUDA_VISIBLE_DEVICES")
         device = devices.split(",")[gpu] if devices else str(gpu)
         arguments = [sys.executable, __file__, "--hone", options.hone, "--out", options.out, "--timed", str(task),
@@ -187,8 +192,8 @@ def main():
         with open(node.out / f"{name}.log", "a") as log:
             timing = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         if timing.returncode != 0:
-            return {**row, "status": "its timing failed"}
-        row |= json.loads(timing.stdout.splitlines()[-1])
+            return {**row, "status": NOT_TIMED}
+        row |= {"status": 0} | json.loads(timing.stdout.splitlines()[-1])
         row["ratio"] = min(us for side, us in row["us"].items() if side != "hone") / row["us"]["hone"]
         return row
 

@@ -172,12 +172,20 @@ class Compile(unittest.TestCase):
     def test_whether_pytorch_uses_tf32_is_asked_once(self):
         graph, inputs = torch.fx.symbolic_trace(nn.ReLU()), (torch.randn(5, 8),)
         tf32 = _math.Levels(products="tf32")
-        for gpu, found in (("a GPU with it", tf32), ("one without", tf32.without_tf32)):
+        strict = tf32.without_tf32
+        # Whether zeros are rounded nobody can tell: only that TF32 is used is remembered.
+        for gpu, found, levels, times in (
+            ("a GPU with it", tf32, tf32, 1), ("one without", strict, strict, 2), ("no memory", None, tf32, 2)
+        ):
             ask = mock.Mock(return_value=found)
             for _ in range(2):
                 known = _known.Known(graph, inputs, gpu)
                 known.at(tf32, ask)
-                self.assertEqual(known._levels, found)
+                self.assertEqual(known._levels, levels)
+            self.assertEqual(ask.call_count, times)
+        with mock.patch.dict(os.environ, NVIDIA_TF32_OVERRIDE="0"):
+            ask = mock.Mock(return_value=strict)
+            _known.Known(graph, inputs, "a GPU with it").at(tf32, ask)
             ask.assert_called_once_with()
 
     def test_what_cannot_be_tried_stays_pytorchs(self):

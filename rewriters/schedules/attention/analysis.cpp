@@ -147,7 +147,10 @@ class Analysis {
                             [&](Ref node) -> Ref { return node == quotient ? a_.mean : nullptr; });
     if (degree(value_) != 0) return refuse("the sum of weights is used by itself");
     if (largest != nullptr) {
-      // The largest weight of a row is 1, unless no key is allowed.
+      bool divided = false;
+      for_each(value_, [&](Ref node) { divided |= node == a_.mean; });
+      if (!divided) return refuse("weights that are not divided by their sum at once");
+      // The weights of a row are 1 and more together, unless no key is allowed.
       const Ref zero = nodes_.number(0, type);
       const Ref none = nodes_.op(Op::kEqual, ScalarType::kBool, {a_.sum, zero});
       const Ref mean = nodes_.op(Op::kSelect, type, {none, zero, a_.mean});
@@ -318,11 +321,13 @@ class Analysis {
   Result<void> find_logits() {
     const ScalarType type = found_.score->type;
     a_.score = nodes_.load("%score", type, nodes_.integer(0));
+    bool of_numbers = false;
     const auto logits_of = [&](const WeightedSum& sum, Ref& logit, Ref& allowed) {
       allowed = flat(sum.product.guard);
       const Masked all = masked(nodes_, flat(sum.exponent));
       const Ref both = nodes_.both(allowed, all.allowed);
       if (all.finite && !has_key(both)) {
+        of_numbers = true;
         // Rows of such numbers alone weigh them alike: they stay finite.
         logit = flat(sum.exponent);
         logit = nodes_.op(Op::kMax, logit->type, {logit, nodes_.number(-3e38, logit->type)});
@@ -333,6 +338,9 @@ class Analysis {
     };
     Ref above = nullptr, below = nullptr, allowed_below = nullptr;
     logits_of(found_.above, above, a_.allowed);
+    if (of_numbers && found_.above.product.largest != nullptr)
+      return refuse(
+          "rows that are masked by large numbers, and are 0 where they are minus infinity");
     logits_of(found_.below, below, allowed_below);
     if (!same(nodes_, above, below)) return refuse("the sum is of other weights than those used");
     if (!same_conditions(a_.allowed, allowed_below)) {

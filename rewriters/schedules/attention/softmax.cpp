@@ -166,9 +166,10 @@ bool is_largest_logit(Nodes& nodes, Ref largest, Ref exponent, SymbolId key) {
   const Nodes::Opened opened = nodes.open(largest);
   if (opened.symbols.size() != 1 || nodes.extent(opened.symbols[0]) != nodes.extent(key))
     return false;
-  const Ref logit =
-      unshifted(nodes, nodes.substitute(opened.body, {{opened.symbols[0], nodes.index(key)}}), key);
-  if (logit == nullptr) return false;
+  const Ref logit = nodes.substitute(opened.body, {{opened.symbols[0], nodes.index(key)}});
+  // A term that is the same for all keys may be minus infinity, and is not in the exponent.
+  const Ref bare = unshifted(nodes, logit, key);
+  if (bare == nullptr || !same(nodes, bare, logit)) return false;
   return same(nodes, logit, exponent) || same(nodes, in_powers_of_two(nodes, logit), exponent);
 }
 

@@ -31,7 +31,7 @@ struct Product {
 [[nodiscard]] Ref exponent_of(nest::Nodes& nodes, Ref value, SymbolId key);
 
 /// Is `largest` the largest of the logits of this exponent, as exponent_of() makes it, over all
-/// keys?
+/// keys, and no term of them the same for all keys?
 [[nodiscard]] bool is_largest_logit(nest::Nodes& nodes, Ref largest, Ref exponent, SymbolId key);
 
 /// A logit where `allowed`; elsewhere it is minus infinity, or so large a negative number

@@ -250,6 +250,22 @@ TEST_F(TileRefusals, SumsThatBlocksShare) {
               fmt::format("64 columns of 'out' are shared by 2 blocks as {} of 'shared': each has "
                           "as many, a multiple of 8 of f32",
                           columns));
+  EXPECT_EQ(with([&](Good& g) {
+              shared(g, as_is);
+              g.the<Multiply>(1).fresh = nullptr;
+            }),
+            "'out' are shared before anything has set them");
+  EXPECT_EQ(with([&](Good& g) {
+              shared(g, as_is);
+              g.p.stagings[1].warp_groups = 1;
+              g.p.roles.push_back({.name = "one",
+                                   .one_thread = true,
+                                   .body = {{MapSums{1, nullptr, g.f32("+", {g.sum, g.sum})}},
+                                            {ShareSums{1, 2, 1}}}});
+              g.math().erase(g.math().end() - 2);
+              g.the<Store>().sums = 1;
+            }),
+            "one thread alone of role 'one' shares 'out'");
   const auto by = [&](const std::function<void(Staging&)>& change) {
     return with([&](Good& g) {
       shared(g, as_is);

@@ -637,6 +637,19 @@ TEST(Attention, Refuses) {
           {.weight = "expf(s * 0.5f - top)", .whole = "top == -INFINITY ? 0.0f : weight / sum"}),
       "no, attention: weights that are 0 where something else than the largest logit is minus "
       "infinity");
+  // A term of each query alone may be minus infinity, too: no weight is left, but the kernel has
+  // none of it.
+  EXPECT_EQ(
+      refusal({.logit = "score * 0.25f + bias[q * K]",
+               .whole = "top == -INFINITY ? 0.0f : weight / sum"}),
+      "no, attention: weights that are 0 where something else than the largest logit is minus "
+      "infinity");
+  EXPECT_EQ(refusal({.logit = "k < q - 30 ? (bias[q * K + k] > 0.0f ? score : -INFINITY) : -1e30f",
+                     .whole = "top == -INFINITY ? 0.0f : weight / sum"}),
+            "no, attention: rows that are masked by large numbers, and are 0 where they are minus "
+            "infinity");
+  EXPECT_EQ(refusal({.whole = "top == -INFINITY ? 0.0f : weight / 2.0f / sum"}),
+            "no, attention: weights that are not divided by their sum at once");
   EXPECT_EQ(refusal({.depth = 300}), "no, attention: heads of more than 256");
   EXPECT_EQ(refusal({.term = "p"}), "no, attention: no sum of exponentials times values");
 }
