@@ -51,8 +51,8 @@ struct Stream {
   /// Not -1: `once` fill all tiles of this ring, of one stage, with the first round's copies. All
   /// rounds may read it, and `before`: ReadFragments before the first round.
   int once_ring = -1;
-  std::vector<CopyTile> once = {};
-  Body before = {};
+  std::vector<CopyTile> once;
+  Body before;
 };
 struct Exchange {};
 

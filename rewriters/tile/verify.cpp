@@ -90,14 +90,16 @@ void Verifier::check_threads() {
   // Of a thread's sums no row is known.
   for (const Sums& sums : program_.sums) {
     const auto check = [&](const std::string& name, int rows) {
-      if (rows != sums.warp_rows())
+      if (rows != sums.warp_rows()) {
         refuse(fmt::format("'{}' are {} rows of each warp, '{}' have {}", name, rows, sums.name,
                            sums.warp_rows()));
+      }
     };
     for (const Rows& rows : program_.rows) check(rows.name, rows.warp_rows);
-    if (!program_.rows.empty() && sums.of != program_.sums[0].of)
+    if (!program_.rows.empty() && sums.of != program_.sums[0].of) {
       refuse(fmt::format("lanes have rows of '{}' and of '{}' in unlike ways", sums.name,
                          program_.sums[0].name));
+    }
     for (const Fragments& fragments : program_.fragments)
       check(fragments.name, fragments.warp_rows);
   }

@@ -131,9 +131,10 @@ void Verifier::check_once(const Stream& stream) {
   }
   if (!has_ring(stream.once_ring)) return;
   const Ring& ring = this->ring(stream.once_ring);
-  if (ring.stages != 1 || !streamed_.insert(stream.once_ring).second)
+  if (ring.stages != 1 || !streamed_.insert(stream.once_ring).second) {
     refuse(fmt::format("ring '{}' is filled once, and has {} stages or other copies", ring.name,
                        ring.stages));
+  }
   check_copies(stream.once, ring);
   for (const CopyTile& copy : stream.once) {
     const auto is_of_round = [&](nest::Ref value) {
@@ -145,9 +146,10 @@ void Verifier::check_once(const Stream& stream) {
   }
   for (const Operation& operation : stream.before) {
     const auto* read = std::get_if<ReadFragments>(&operation.is);
-    if (read == nullptr || read->ring != stream.once_ring)
+    if (read == nullptr || read->ring != stream.once_ring) {
       return refuse(fmt::format("the stream of ring '{}' begins with what does not belong there",
                                 this->ring(stream.ring).name));
+    }
     check_of_warp(*read);
   }
 }
@@ -278,9 +280,10 @@ void Verifier::check_operands(const WarpMultiply& multiply) {
   if (multiply.thrice != (multiply.rest >= 0))
     refuse(fmt::format("'{}' are multiplied without what rounding them has left", a.name));
   for (const int at : {multiply.fragments, multiply.rest}) {
-    if (at >= 0 && !rounded_[static_cast<std::size_t>(at)])
+    if (at >= 0 && !rounded_[static_cast<std::size_t>(at)]) {
       refuse(fmt::format("'{}' are multiplied before they have a value",
                          program_.fragments[static_cast<std::size_t>(at)].name));
+    }
   }
   const SharedTile& b = ring(multiply.ring).tiles[static_cast<std::size_t>(multiply.b)];
   if (a.type == ScalarType::kF32 && is_along_k(b))
@@ -301,9 +304,10 @@ void Verifier::check(const ThreadMultiply& multiply) {
 
 void Verifier::check_uncopied(int tile) {
   const Ring& ring = this->ring(stream_->ring);
-  if (ring.stages == 1 && tile != (exchanged_ ? 1 : 0))
+  if (ring.stages == 1 && tile != (exchanged_ ? 1 : 0)) {
     refuse(fmt::format("'{}' is multiplied where it is copied",
                        ring.tiles[static_cast<std::size_t>(tile)].name));
+  }
 }
 
 void Verifier::check(const HalfWarpMultiply& multiply) {

@@ -242,9 +242,10 @@ void Verifier::check(const MapSums& map) {
     return refuse("sums that are not there");
   if (map.value == nullptr) return refuse("sums become what is not said");
   const Sums& sums = program_.sums[static_cast<std::size_t>(map.sums)];
-  if (sums.of == SumsOf::kThread || (streams() && map.awaits))
+  if (sums.of == SumsOf::kThread || (streams() && map.awaits)) {
     return refuse(fmt::format(
         "'{}' are mapped as those of warps, or where no product goes on by itself", sums.name));
+  }
   const bool kept = map.unless != nullptr || (map.sum != nullptr && mentions(map.value, map.sum));
   if (!kept) begun_.insert(map.sums);
   check_reads(map.value, -1);
@@ -296,13 +297,15 @@ void Verifier::check(const RoundSums& round) {
     return refuse("fragments that are not there");
   const Fragments& to = program_.fragments[static_cast<std::size_t>(round.fragments)];
   const Sums& from = program_.sums[static_cast<std::size_t>(round.sums)];
-  if (to.columns != from.columns || to.columns % 16 != 0 || from.of == SumsOf::kHalfWarp)
+  if (to.columns != from.columns || to.columns % 16 != 0 || from.of == SumsOf::kHalfWarp) {
     refuse(fmt::format("{} columns of '{}' are rounded to {} of '{}'", from.columns, from.name,
                        to.columns, to.name));
+  }
   const bool tf32 = streams() && to.type == ScalarType::kF32;
-  if (to.type != ScalarType::kF16 && to.type != ScalarType::kBf16 && !tf32)
+  if (to.type != ScalarType::kF16 && to.type != ScalarType::kBf16 && !tf32) {
     refuse(fmt::format("'{}' are rounded to {}; wgmma reads f16 and bf16", from.name,
                        to_string(to.type)));
+  }
   check_unread(round.fragments);
   rounded_[static_cast<std::size_t>(round.fragments)] = true;
   if (round.rest < 0) return;

@@ -58,9 +58,10 @@ Ref Builder::define(const char* name, Ref value, std::int64_t extent, tile::Body
 }
 
 void Builder::add_rows(int warp_rows) {
-  for (const char* name : {"top", "shift", "shrink", "total"})
+  for (const char* name : {"top", "shift", "shrink", "total"}) {
     program_.rows.push_back(
         {name, nodes_.load(fmt::format("%{}", name), ScalarType::kF32, number(0)), warp_rows});
+  }
 }
 
 void Builder::add_parameters(std::vector<Ref> read) {
@@ -101,10 +102,11 @@ void Builder::range(Work& work, tile::Body& body) {
       k_last = least(k_last, nodes_.select(none, number(-1), end));
     }
   }
-  if (!(k_first->is_constant()))
+  if (!(k_first->is_constant())) {
     work.first =
         define("tile_first", least(nodes_.divide(k_first, number(s_.keys)), number(tiles_k_ - 1)),
                tiles_k_, body);
+  }
   work.last =
       define("tile_last", most(work.first, nodes_.divide(k_last, number(s_.keys))), tiles_k_, body);
 }
@@ -147,7 +149,7 @@ void Builder::mask(const Work& work, Ref k_first, tile::Body& body) {
     }
     map.unless = whole;
   }
-  body.push_back({std::move(map)});
+  body.push_back({map});
 }
 
 /// A weight is 2^(scale * (score - shift)). The shift is the largest score so far, or up to kSlack

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "rewriters/affine/node.h"
 #include "rewriters/schedules/attention/schedule.h"
 #include "rewriters/tile/program.h"
 
@@ -35,10 +38,12 @@ class Builder {
   Ref real(double value) { return nodes_.number(value, ScalarType::kF32); }
   Ref at(SymbolId symbol) { return nodes_.index(symbol); }
   Ref row(int which) { return program_.rows[static_cast<std::size_t>(which)].value; }
-  Ref f32(Op op, std::vector<Ref> args) { return nodes_.op(op, ScalarType::kF32, std::move(args)); }
+  Ref f32(nest::Op op, std::vector<Ref> args) {
+    return nodes_.op(op, ScalarType::kF32, std::move(args));
+  }
   Ref called(const char* function, Ref x) { return nodes_.call(function, ScalarType::kF32, {x}); }
-  Ref least(Ref x, Ref y) { return nodes_.op(Op::kMin, ScalarType::kI64, {x, y}); }
-  Ref most(Ref x, Ref y) { return nodes_.op(Op::kMax, ScalarType::kI64, {x, y}); }
+  Ref least(Ref x, Ref y) { return nodes_.op(nest::Op::kMin, ScalarType::kI64, {x, y}); }
+  Ref most(Ref x, Ref y) { return nodes_.op(nest::Op::kMax, ScalarType::kI64, {x, y}); }
   Ref define(const char* name, Ref value, std::int64_t extent, tile::Body& body);
   void set(int rows, Ref value, tile::Body& body) { body.push_back({tile::MapRows{rows, value}}); }
 

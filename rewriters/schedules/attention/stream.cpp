@@ -7,6 +7,7 @@
 #include "rewriters/affine/integers.h"
 #include "rewriters/schedules/attention/builder.h"
 #include "rewriters/schedules/attention/tile.h"
+#include "rewriters/schedules/products.h"
 #include "rewriters/schedules/tile_kernel.h"
 #include "rewriters/tile/operands.h"
 
@@ -76,9 +77,10 @@ class WarpBuilder : Builder {
   /// (row, column) of queries and keys; of values (column, key), which are added up over keys.
   tile::SharedTile shared(Which which) {
     const Tile tile = tile_of(a_, s_, which);
-    if (which == Which::kValues)
+    if (which == Which::kValues) {
       return {"tile_values", tile.type,
               tile::padded_lines(tile.columns, tile.rows, tile.transposed, tile.stride)};
+    }
     return {which == Which::kKey ? "tile_key" : "tile_query", tile.type,
             tile::padded_lines(tile.rows, tile.columns, !tile.transposed, tile.stride)};
   }
@@ -142,9 +144,10 @@ class WarpBuilder : Builder {
         .copies = {copy(Which::kKey, kKey, k_first), copy(Which::kValues, kValues, k_first)},
         .once_ring = kQuery,
         .once = {copy(Which::kQuery, 0, here.q_first)}};
-    if (s_.query_in_registers)
+    if (s_.query_in_registers) {
       stream.before = {{tile::ReadFragments{
           .fragments = kQueryFragments, .ring = kQuery, .tile = 0, .row = warp_row_}}};
+    }
     stream.body.push_back(scores());
     if (s_.stages == 1) stream.body.push_back({tile::Exchange{}});
     shift(here, k_first, stream.body);
@@ -156,13 +159,14 @@ class WarpBuilder : Builder {
   }
 
   tile::Operation scores() {
-    if (fma())
+    if (fma()) {
       return {tile::HalfWarpMultiply{.sums = kScores,
                                      .ring = kTiles,
                                      .b = kKey,
                                      .a_ring = kQuery,
                                      .a_row = warp_row_,
                                      .fresh = true}};
+    }
     return {tile::WarpMultiply{.sums = kScores,
                                .ring = kTiles,
                                .a = 0,

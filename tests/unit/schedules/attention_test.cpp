@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "candidates/task_reader.h"
 #include "rewriters/schedules/rewriter.h"
@@ -343,6 +344,33 @@ TEST(Attention, StylesOnTensorCores) {
     Reference reference = kStyles.at(name);
     reference.type = "f16";
     expect_right(reference, at("mma", 64, 32), 2e-3);
+  }
+}
+
+/// Shapes, layouts and points of the space that nobody chose.
+TEST(Attention, RandomPoints) {
+  std::mt19937 random(29);
+  const auto one_of = [&]<class T>(std::initializer_list<T> all) {
+    return *(all.begin() + static_cast<std::ptrdiff_t>(random() % all.size()));
+  };
+  for (int round = 0; round < 16; ++round) {
+    const char* const style = one_of({"causal", "window", "bias", "lengths", "shared heads",
+                                      "sequence first", "columns first", "columns first, odd"});
+    Reference reference = kStyles.at(style);
+    reference.queries = static_cast<int>(random() % 150) + 1;
+    reference.keys = static_cast<int>(random() % 150) + 1;
+    reference.depth = static_cast<int>(random() % 70) + 1;
+    reference.columns = static_cast<int>(random() % 70) + 1;
+    reference.type = one_of({"f32", "f16", "bf16"});
+    const bool f32 = reference.type == "f32";
+    Choice choice = at(f32 ? one_of({"fma", "tf32", "tf32x3"}) : one_of({"fma", "mma"}),
+                       one_of({64, 128, 192}), one_of({16, 32, 64, 128}), one_of({1, 2, 3}));
+    choice["warp_rows"] = std::int64_t{one_of({16, 32})};
+    choice["query"] = std::string(one_of({"registers", "shared"}));
+    const bool exact = f32 && choice.at("pipe") != ParameterValue(std::string("tf32"));
+    SCOPED_TRACE(fmt::format("{}: {}, {} x {} by {}, {}", round, style, reference.queries,
+                             reference.keys, reference.depth, reference.columns));
+    expect_right(reference, choice, exact ? 1e-4 : reference.type == "bf16" ? 1.5e-2 : 4e-3);
   }
 }
 
