@@ -75,8 +75,8 @@ class Verifier {
   /// Such a role is alone, and does little else.
   void check_streaming(const Role& role);
   void check(const Stream& stream);
-  void check(const Exchange&) { exchanged_ = true; }
-  /// How often tiles of this ring, which is in these stages, are exchanged in each round.
+  void check(const Exchange&);
+  /// A ring of one stage is exchanged once a round, one of more stages never.
   void check_exchanges(const Stream& stream);
   /// Each tile of a ring is copied by one of these.
   void check_copies(const std::vector<CopyTile>& copies, const Ring& ring);
@@ -187,7 +187,8 @@ class Verifier {
   bool turn_ = false;               ///< the role has it
   const Stream* stream_ = nullptr;  ///< whose body is walked
   bool exchanged_ = false;          ///< it has exchanged its tiles in this round
-  std::map<int, nest::Ref> kept_;   ///< rings that have sums, and of which rows of a warp
+  /// (ring, tile) that has sums, and of which rows of a warp.
+  std::map<std::pair<int, int>, nest::Ref> kept_;
   bool in_when_ = false;
   std::set<int> streamed_;       ///< rings
   std::set<SymbolId> of_group_;  ///< symbols that differ between its warp groups

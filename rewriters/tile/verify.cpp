@@ -87,6 +87,8 @@ void Verifier::check_threads() {
                                         : "a thread"));
     }
   }
+  if (!program_.rows.empty() && program_.sums.empty())
+    refuse("rows of sums, of which there are none");
   // Of a thread's sums no row is known.
   for (const Sums& sums : program_.sums) {
     const auto check = [&](const std::string& name, int rows) {

@@ -50,7 +50,7 @@ void Verifier::check_streaming(const Role& role) {
     alone = alone && program_.is_streamed(static_cast<int>(r));
   if (!alone || role.one_thread || role.registers != 0 || program_.cluster != 1 ||
       !program_.stagings.empty() || !program_.views.empty())
-    refuse(fmt::format("role '{}' streams, and is not alone with one ring", role.name));
+    refuse(fmt::format("role '{}' streams, and is not alone with the rings it fills", role.name));
   for (const Operation& operation : role.body) {
     if (!belongs_around_stream(operation))
       refuse(fmt::format("role '{}' streams, and does what such a role does not", role.name));
@@ -60,9 +60,12 @@ void Verifier::check_streaming(const Role& role) {
 void Verifier::check(const Stream& stream) {
   if (!has_ring(stream.ring)) return;
   const Ring& ring = this->ring(stream.ring);
+  const bool again = !streamed_.empty();
   // The first copies of a second one would meet the last readers of the one before.
   if (!streamed_.insert(stream.ring).second)
     return refuse(fmt::format("ring '{}' is streamed twice", ring.name));
+  if (again)
+    return refuse(fmt::format("ring '{}' is streamed after another one, in one role", ring.name));
   if (stream.first == nullptr || stream.end == nullptr)
     return refuse(fmt::format("ring '{}' is streamed from and to what is not said", ring.name));
   if (depends_on_group(stream.first) || depends_on_group(stream.end))
@@ -89,6 +92,11 @@ void Verifier::check(const Stream& stream) {
     if (rows_ == rows) break;  // else the second round finds what all later ones do
   }
   stream_ = nullptr;
+}
+
+void Verifier::check(const Exchange&) {
+  if (stream_ == nullptr || in_when_) return refuse("tiles are exchanged in no round of a stream");
+  exchanged_ = true;
 }
 
 void Verifier::check_exchanges(const Stream& stream) {
@@ -272,13 +280,19 @@ void Verifier::check_operands(const WarpMultiply& multiply) {
   const bool of_ring = !in_registers && (multiply.a_ring < 0 || multiply.a_ring == multiply.ring);
   if (of_ring) check_uncopied(multiply.a);
   check_uncopied(multiply.b);
-  if (multiply.in_parts && (!in_registers || multiply.ahead))
-    refuse("products are added up by themselves of fragments only, one after the other");
+  if (multiply.in_parts && (!in_registers || multiply.ahead || multiply.fresh))
+    refuse("products are added up by themselves of fragments only, one after the other, to sums");
   if (!in_registers) return;
   const Fragments& a = program_.fragments[static_cast<std::size_t>(multiply.fragments)];
   if (multiply.ahead) refuse(fmt::format("'{}' are read ahead, and are in registers", a.name));
   if (multiply.thrice != (multiply.rest >= 0))
     refuse(fmt::format("'{}' are multiplied without what rounding them has left", a.name));
+  if (multiply.rest >= 0) {
+    const Fragments& rest = program_.fragments[static_cast<std::size_t>(multiply.rest)];
+    if (rest.type != a.type || rest.columns != a.columns || rest.warp_rows != a.warp_rows)
+      refuse(fmt::format("'{}' are no rest of '{}', of which they have other columns or types",
+                         rest.name, a.name));
+  }
   for (const int at : {multiply.fragments, multiply.rest}) {
     if (at >= 0 && !rounded_[static_cast<std::size_t>(at)]) {
       refuse(fmt::format("'{}' are multiplied before they have a value",
@@ -329,7 +343,7 @@ void Verifier::check(const HalfWarpMultiply& multiply) {
   check_uncopied(multiply.b);
   check_warp_rows(multiply.a_row, sums.warp_rows(), a);
   if (multiply.a_ring == stream_->once_ring) return;
-  const auto kept = kept_.find(multiply.a_ring);
+  const auto kept = kept_.find({multiply.a_ring, multiply.a});
   if (kept == kept_.end() || kept->second != multiply.a_row)
     refuse(fmt::format("'{}' is multiplied where the same warp has kept nothing", a.name));
 }
@@ -339,6 +353,7 @@ void Verifier::check(const KeepSums& keep) {
   const Ring& ring = this->ring(keep.ring);
   if (!is_place(keep.tile, ring.tiles.size()) || !is_place(keep.sums, program_.sums.size()))
     return refuse("sums are kept where nothing is");
+  if (stream_ == nullptr || in_when_) return refuse("sums are kept in no round of a stream");
   if (ring.stages != 1 || keep.ring == stream_->ring || keep.ring == stream_->once_ring)
     return refuse(fmt::format("sums are kept in ring '{}', which is copied to", ring.name));
   const SharedTile& tile = ring.tiles[static_cast<std::size_t>(keep.tile)];
@@ -351,7 +366,7 @@ void Verifier::check(const KeepSums& keep) {
     return refuse(fmt::format("'{}' keeps more or less than each warp's own rows", tile.name));
   check_warp_rows(keep.row, sums.warp_rows(), tile);
   streamed_.insert(keep.ring);
-  kept_[keep.ring] = keep.row;
+  kept_[{keep.ring, keep.tile}] = keep.row;
 }
 
 void Verifier::check(const When& when) {

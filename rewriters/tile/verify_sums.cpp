@@ -242,10 +242,12 @@ void Verifier::check(const MapSums& map) {
     return refuse("sums that are not there");
   if (map.value == nullptr) return refuse("sums become what is not said");
   const Sums& sums = program_.sums[static_cast<std::size_t>(map.sums)];
-  if (sums.of == SumsOf::kThread || (streams() && map.awaits)) {
-    return refuse(fmt::format(
-        "'{}' are mapped as those of warps, or where no product goes on by itself", sums.name));
-  }
+  if (sums.of == SumsOf::kThread)
+    return refuse(
+        fmt::format("'{}' are sums of threads, whose places a map does not know", sums.name));
+  if (streams() && map.awaits)
+    return refuse(
+        fmt::format("'{}' are waited for in a stream, whose products have ended", sums.name));
   const bool kept = map.unless != nullptr || (map.sum != nullptr && mentions(map.value, map.sum));
   if (!kept) begun_.insert(map.sums);
   check_reads(map.value, -1);
@@ -276,7 +278,7 @@ void Verifier::check(const ReduceRows& reduce) {
     refuse(fmt::format("rows '{}' have no value yet", rows.name));
   // A sum counts four times what all lanes of a row have.
   if (reduce.onto && reduce.op == Op::kAdd && !reduce.in_lanes)
-    refuse(fmt::format("rows '{}' are added to by each of four lanes", rows.name));
+    refuse(fmt::format("rows '{}' are added to by each lane of theirs", rows.name));
   if (reduce.onto && !reduce.in_lanes && state == RowsState::kInLanes)
     refuse(fmt::format("rows '{}' are used where lanes have parts of them", rows.name));
   state = reduce.in_lanes ? RowsState::kInLanes : RowsState::kWhole;

@@ -61,7 +61,7 @@ class Builder {
   void shift(const Work& work, Ref k_first, tile::Body& body);
   /// Scores to weights.
   void weigh(tile::Body& body);
-  /// That, where there is anything to do; `awaits`: the products into them first.
+  /// Sums times kShrink, where that is not 1; `awaits`: the products into them first.
   tile::MapSums shrink_sums(bool awaits);
   /// All keys are weighed: how much that is.
   void end(tile::Body& body);

@@ -115,6 +115,14 @@ TEST_F(TileRefusals, ThreadsAndRegisters) {
             "some roles say how many registers they have, others not");
 }
 
+TEST_F(TileRefusals, WhatStreamsAloneDo) {
+  EXPECT_EQ(with([](Good& g) { g.math().push_back({Exchange{}}); }),
+            "tiles are exchanged in no round of a stream");
+  EXPECT_EQ(with([](Good& g) { g.math().push_back({KeepSums{}}); }),
+            "sums are kept in no round of a stream");
+  EXPECT_EQ(with([](Good& g) { g.p.sums.clear(); }), "rows of sums, of which there are none");
+}
+
 TEST_F(TileRefusals, StagesInHand) {
   EXPECT_EQ(with([](Good& g) { g.first(g.load(), {Acquire{0}}); }),
             "ring 'tiles' is acquired where a stage of it is in hand");

@@ -65,7 +65,7 @@ TEST(TileStreamRefusals, NothingOfWhatIsRight) {
 }
 
 TEST(TileStreamRefusals, RolesThatStream) {
-  const std::string alone = "role 'all' streams, and is not alone with one ring";
+  const std::string alone = "role 'all' streams, and is not alone with the rings it fills";
   EXPECT_EQ(with([](GoodStream& g) { g.p.rings.push_back({"others", 2, {}}); }), alone);
   EXPECT_EQ(with([](GoodStream& g) { g.p.roles[0].one_thread = true; }), alone);
   EXPECT_EQ(with([](GoodStream& g) { g.p.grid = g.p.cluster = 2; }), alone);

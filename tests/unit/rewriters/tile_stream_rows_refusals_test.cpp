@@ -76,6 +76,16 @@ std::string refusal_of(Good& good) {
   return ok.error().message.substr(before.size());
 }
 
+std::string refusal_of_two_streams() {
+  Good good;
+  Stream other = good.stream;
+  other.ring = 2;
+  good.p.rings.push_back({"others", 2, good.p.rings[0].tiles});
+  good.p.roles[0].body = {{good.stream}, {other}};
+  const auto ok = verify(good.p, {});
+  return ok ? "" : ok.error().message;
+}
+
 std::string changed(const std::function<void(Good&)>& change, int stages = 2) {
   Good good(stages);
   change(good);
@@ -86,6 +96,11 @@ TEST(TileStreamRowsRefusals, NothingOfWhatIsRight) {
   EXPECT_EQ(changed([](Good&) {}), "");
   EXPECT_EQ(changed([](Good&) {}, 1), "");
   EXPECT_EQ(changed([](Good& g) { g.make_f32(); }), "");
+}
+
+TEST(TileStreamRowsRefusals, OneStreamOfARole) {
+  EXPECT_EQ(refusal_of_two_streams(),
+            "tile program: ring 'others' is streamed after another one, in one role");
 }
 
 TEST(TileStreamRowsRefusals, TilesAreExchangedOnce) {
@@ -140,7 +155,15 @@ TEST(TileStreamRowsRefusals, FragmentsOfWarps) {
   EXPECT_EQ(changed([](Good& g) { g.stream.before.clear(); }),
             "'query' are multiplied before they have a value");
   EXPECT_EQ(changed([](Good& g) { g.sums().in_parts = g.sums().ahead = true; }),
-            "products are added up by themselves of fragments only, one after the other");
+            "products are added up by themselves of fragments only, one after the other, to sums");
+  EXPECT_EQ(changed([](Good& g) { g.sums().in_parts = g.sums().fresh = true; }),
+            "products are added up by themselves of fragments only, one after the other, to sums");
+  EXPECT_EQ(changed([](Good& g) {
+              g.make_f32();
+              g.sums().thrice = true;
+              g.sums().rest = kQuery;
+            }),
+            "'query' are no rest of 'weights', of which they have other columns or types");
   EXPECT_EQ(changed([](Good& g) {
               g.make_f32();
               g.sums().thrice = true;
@@ -207,6 +230,11 @@ TEST(TileStreamRowsRefusals, HalfWarps) {
   EXPECT_EQ(changed_half([](Good& g) { std::swap(g.stream.body[1], g.stream.body[2]); }),
             "'tile_weights' is multiplied where the same warp has kept nothing");
   EXPECT_EQ(changed_half([](Good& g) { g.keep().tile = 1; }), "sums are kept where nothing is");
+  EXPECT_EQ(changed_half([](Good& g) {
+              g.p.rings[2].tiles.push_back(g.p.rings[2].tiles[0]);
+              g.keep().tile = 1;
+            }),
+            "'tile_weights' is multiplied where the same warp has kept nothing");
   EXPECT_EQ(changed_half([](Good& g) { g.p.rings[2].stages = 2; }),
             "sums are kept in ring 'kept', which is copied to");
   EXPECT_EQ(changed_half([](Good& g) { g.keep().row = g.number(0); }),
@@ -220,7 +248,15 @@ TEST(TileStreamRowsRefusals, MapsOfSums) {
                                                .unless = g.nodes.boolean(false),
                                                .awaits = true}});
             }),
-            "'sums' are mapped as those of warps, or where no product goes on by itself");
+            "'sums' are waited for in a stream, whose products have ended");
+  EXPECT_EQ(changed([](Good& g) {
+              g.p.sums[kSums].of = SumsOf::kThread;
+              g.p.rows.clear();
+              g.stream.body.resize(1);
+              g.stream.body.push_back(
+                  {MapSums{.sums = kSums, .value = g.nodes.number(0, ScalarType::kF32)}});
+            }),
+            "'sums' are sums of threads, whose places a map does not know");
 }
 
 }  // namespace

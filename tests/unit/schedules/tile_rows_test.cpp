@@ -199,7 +199,7 @@ TEST_F(TileRows, PartsOfRowsAreFoldedBeforeTheyAreUsed) {
 TEST_F(TileRows, RowsAreNotAddedFourTimes) {
   auto& reduce = std::get<ReduceRows>(rounds()[place_of<ReduceRows>(rounds(), 1)].is);
   reduce.in_lanes = false;
-  EXPECT_EQ(refusal(), "rows 'total' are added to by each of four lanes");
+  EXPECT_EQ(refusal(), "rows 'total' are added to by each lane of theirs");
   reduce.op = Op::kMul;
   EXPECT_EQ(refusal(), "rows are folded by 'max' or '+', not '*'");
 }
