@@ -2,6 +2,7 @@
 import copy
 import tempfile
 import warnings
+from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
@@ -9,7 +10,7 @@ from torch.utils import _pytree as pytree
 
 from hone._binary import run
 from hone._errors import HoneError
-from hone._graph import Imported
+from hone._graph import Imported, Part
 from hone._known import Choice, Known, state_of
 from hone._load import database_options
 from hone._math import exact_f32, levels_of
@@ -99,31 +100,13 @@ def _compiled(
         if known.refused is not None:
             report.why_eager = known.refused
             return None
-        tasks = known.tasks or []
-        refused: Dict[str, str] = {}  # tasks that failed their checks, and why
-        ended: Dict[str, Optional[str]] = {}
-        if may_search and not all(task in best for task in tasks):
-            imported = known.imported or known.learn(examples, folder)
-            missing = {p.task_hash: p.task for p in imported.parts if p.task_hash not in best}
-            with report.timed("time the parts"):
-                taken = _seconds_of(graph, imported, examples, where)
-            usual = sum(taken.values()) / len(taken) if taken else 1.0
-            budgets = shares(str(budget), [taken.get(task, usual) for task in missing])
-            for (task_hash, task), share in zip(missing.items(), budgets):
-                try:
-                    with report.timed("search"):
-                        document = search(task, share, device, db, progress=False)
-                except HoneError as error_:
-                    if error_.status != 1:  # 1: this task failed its checks
-                        raise
-                    refused[task_hash] = str(error_)
-                    continue
-                best[task_hash] = (document["best"], document["reference"]["time_us"])
-                ended[task_hash] = document["seemed_faster"]["said"]
+        searched = _Searched(best)
+        if may_search and not all(task in best for task in known.tasks or []):
+            searched.search(known, examples, folder, where, (str(budget), device, db), report)
         candidates = {task: best[task][0]["candidate"] for task in known.tasks or [] if task in best}
         if not candidates:
             report.why_eager = next(
-                iter(refused.values()),
+                iter(searched.refused.values()),
                 "the database has nothing for this graph; hone searches with a budget",
             )
             return None
@@ -141,14 +124,7 @@ def _compiled(
             choice, report.parts = None, []  # of a graph that only looks the same
         if choice is None:
             report.left_out = imported.left_out
-            for part in imported.parts:
-                if part.task_hash in best:
-                    told = (*best[part.task_hash], ended.get(part.task_hash))
-                    found = part_report(len(part.nodes), part.task_hash, *told)
-                else:
-                    why = refused.get(part.task_hash, "the database has nothing for this part")
-                    found = PartReport(len(part.nodes), part.task_hash, why_eager=why)
-                report.parts.append(found)
+            report.parts = [searched.report_of(part) for part in imported.parts]
         if not report.candidates:
             report.why_eager = nothing_faster(report)
         elif report.modelled:
@@ -166,6 +142,51 @@ def _compiled(
 
         tolerance = tolerance_of(math, inputs)
         return _Checked(graph, runner, where, tolerance, report, decided if choice is None else None)
+
+
+@dataclass
+class _Searched:
+    """What is known of tasks, from the database and from searches of this call."""
+
+    best: Dict[str, Tuple[Dict[str, Any], float]]  #: as best_of_all() gives it
+    refused: Dict[str, str] = field(default_factory=dict)  #: tasks that failed their checks, and why
+    ended: Dict[str, Optional[str]] = field(default_factory=dict)  #: how what seemed faster ended
+
+    def search(
+        self,
+        known: Known,
+        examples: Tuple[torch.Tensor, ...],
+        folder: str,
+        where: torch.device,
+        how: Tuple[str, str, Optional[str]],
+        report: Report,
+    ) -> None:
+        """For the graph's tasks of which nothing is known. how: budget, device and database."""
+        budget, device, db = how
+        imported = known.imported or known.learn(examples, folder)
+        missing = {p.task_hash: p.task for p in imported.parts if p.task_hash not in self.best}
+        with report.timed("time the parts"):
+            taken = _seconds_of(known.graph, imported, examples, where)
+        usual = sum(taken.values()) / len(taken) if taken else 1.0
+        budgets = shares(budget, [taken.get(task, usual) for task in missing])
+        for (task_hash, task), share in zip(missing.items(), budgets):
+            try:
+                with report.timed("search"):
+                    document = search(task, share, device, db, progress=False)
+            except HoneError as error_:
+                if error_.status != 1:  # 1: this task failed its checks
+                    raise
+                self.refused[task_hash] = str(error_)
+                continue
+            self.best[task_hash] = (document["best"], document["reference"]["time_us"])
+            self.ended[task_hash] = document["seemed_faster"]["said"]
+
+    def report_of(self, part: Part) -> PartReport:
+        if part.task_hash in self.best:
+            told = (*self.best[part.task_hash], self.ended.get(part.task_hash))
+            return part_report(len(part.nodes), part.task_hash, *told)
+        why = self.refused.get(part.task_hash, "the database has nothing for this part")
+        return PartReport(len(part.nodes), part.task_hash, why_eager=why)
 
 
 def _seconds_of(
@@ -283,6 +304,7 @@ class _Checked:
                     if not self._is_faster(runner, inputs):
                         report.why_eager = "hone is no faster than PyTorch's own kernels here"
                 self._decided()
+                self._decided = None
         except Exception as error_:  # no memory for copies, say
             line = (str(error_).strip() or type(error_).__name__).splitlines()[0]
             report.why_eager = f"hone's operators could not be tried: {type(error_).__name__}: {line}"
