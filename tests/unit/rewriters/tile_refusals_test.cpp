@@ -118,7 +118,10 @@ TEST_F(TileRefusals, ThreadsAndRegisters) {
 TEST_F(TileRefusals, WhatStreamsAloneDo) {
   EXPECT_EQ(with([](Good& g) { g.math().push_back({Exchange{}}); }),
             "tiles are exchanged in no round of a stream");
-  EXPECT_EQ(with([](Good& g) { g.math().push_back({KeepSums{}}); }),
+  EXPECT_EQ(with([](Good& g) {
+              g.p.rings.push_back({"kept", 1, {g.tile(0)}});
+              g.math().push_back({KeepSums{.ring = 1}});
+            }),
             "sums are kept in no round of a stream");
   EXPECT_EQ(with([](Good& g) { g.p.sums.clear(); }), "rows of sums, of which there are none");
 }

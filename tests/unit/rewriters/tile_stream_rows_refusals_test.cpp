@@ -249,14 +249,13 @@ TEST(TileStreamRowsRefusals, MapsOfSums) {
                                                .awaits = true}});
             }),
             "'sums' are waited for in a stream, whose products have ended");
-  EXPECT_EQ(changed([](Good& g) {
-              g.p.sums[kSums].of = SumsOf::kThread;
-              g.p.rows.clear();
-              g.stream.body.resize(1);
-              g.stream.body.push_back(
-                  {MapSums{.sums = kSums, .value = g.nodes.number(0, ScalarType::kF32)}});
-            }),
-            "'sums' are sums of threads, whose places a map does not know");
+  EXPECT_EQ(
+      changed([](Good& g) {
+        g.p.sums[kSums].of = SumsOf::kThread;
+        g.p.rows.clear(), g.p.fragments.clear(), g.stream.before.clear();
+        g.stream.body = {{MapSums{.sums = kSums, .value = g.nodes.number(0, ScalarType::kF32)}}};
+      }),
+      "'sums' are sums of threads, whose places a map does not know");
 }
 
 }  // namespace
