@@ -3,16 +3,24 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "rewriters/tile/operands.h"
 #include "tests/unit/rewriters/tile_probe.h"
 
 namespace hone::tile {
 
+/// f32 that tf32 does not hold: whole numbers and a bit that rounding takes.
+inline void add_bits(std::vector<double>& values) {
+  for (double& value : values)
+    if (value != 0) value += std::copysign(0x1p-12, value);
+}
+
 /// One ring of tiles that are copied from matrices.
 class Streamed : public schedules::NestCase {
  public:
   Program p;
+  Body start;  ///< what stands before the stream
   Stream stream;
 
   Streamed(int warps, int stages, std::int64_t probes) {
@@ -71,15 +79,20 @@ class Streamed : public schedules::NestCase {
             .piece = piece};
   }
 
-  /// What the kernel writes to "probe", with more text in it after the last place of another.
+  /// What the kernel writes to "probe", with more text in it after the last place of another, or
+  /// where that is empty at its end.
   std::vector<double> probed(const std::string& after, const std::string& text) {
-    p.roles[0].body.insert(p.roles[0].body.begin(), {stream});
-    auto generated = schedules::kernel_of(p, goal());
+    Program whole = p;
+    Body& body = whole.roles[0].body;
+    body.insert(body.begin(), {stream});
+    body.insert(body.begin(), start.begin(), start.end());
+    auto generated = schedules::kernel_of(whole, goal());
     EXPECT_TRUE(generated.has_value()) << (generated ? "" : generated.error().message);
     if (!generated) return {};
     generated->includes.insert(generated->includes.end(),
                                {"cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h"});
-    const std::size_t at = generated->source.rfind(after);
+    const std::string& source = generated->source;
+    const std::size_t at = after.empty() ? source.rfind('}') : source.rfind(after);
     EXPECT_NE(at, std::string::npos) << after << " is not in\n" << generated->source;
     if (at == std::string::npos) return {};
     generated->source.insert(at + after.size(), "\n" + text + "\n");

@@ -1,6 +1,6 @@
 // What verify() refuses of programs that stream and do more to sums than add to them: tiles that
 // are copied once or exchanged, fragments of warps, sums that are kept, rows. What such programs
-// compute is in tests/unit/schedules/attention_test.cpp.
+// compute is in tile_stream_rows_test.cpp.
 #include "tests/unit/rewriters/tile_stream_probe.h"
 
 namespace hone::tile {

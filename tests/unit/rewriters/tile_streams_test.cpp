@@ -1,7 +1,5 @@
 // What a stream's copies bring to shared memory, byte by byte, and what its products leave in each
 // thread's sums, against the formulas of the layouts.
-#include <cmath>
-
 #include "tests/unit/rewriters/tile_stream_probe.h"
 
 namespace hone::tile {
@@ -246,12 +244,6 @@ struct WarpCase {
   std::int64_t rows = 64, columns = 64, tile_k = 32, ks = 72;
   int warp_rows = 32, warp_columns = 32;
 };
-
-/// f32 that tf32 does not hold: whole numbers and a bit that rounding takes.
-void add_bits(std::vector<double>& values) {
-  for (double& value : values)
-    if (value != 0) value += std::copysign(0x1p-12, value);
-}
 
 void expect_warps(const WarpCase& c) {
   SCOPED_TRACE(fmt::format("{} {} {} by {} {}, {} x {} of {} x {}, {}", to_string(c.a), c.a_along_k,

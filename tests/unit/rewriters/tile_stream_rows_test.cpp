@@ -1,0 +1,252 @@
+// What streams do to sums beside adding products to them, thread by thread against the formulas of
+// the layouts: tiles that are copied once or exchanged, fragments, sums of half a warp, rows.
+#include "rewriters/schedules/printing/print_value.h"
+#include "tests/unit/rewriters/tile_stream_probe.h"
+
+namespace hone::tile {
+namespace {
+
+constexpr int kEarly = 0, kLate = 1;  // sums
+constexpr int kOnce = 1, kKept = 2;   // rings
+
+struct RowsCase {
+  ScalarType type = ScalarType::kF16;
+  SumsOf of = SumsOf::kWarp;
+  int warps = 2, stages = 2;
+  std::int64_t rounds = 3, tile_k = 32;
+  int warp_rows = 16;
+  int columns = 32, late_columns = 32;  ///< of both sums: of a warp, or of a thread of half a warp
+  bool along_k = true;                  ///< how tiles lie
+  CopyWay way = CopyWay::kAsync;
+
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("{} {}, {} warps of {} rows, {} and {} columns, {} of k {}, {} stages, {}",
+                       to_string(type), of == SumsOf::kWarp, warps, warp_rows, columns,
+                       late_columns, tile_k, along_k, stages, rounds);
+  }
+};
+
+/// Queries in a tile that is copied once; keys and values in two tiles of each round, of which each
+/// round has its own part of k.
+class StreamedRows : public Streamed {
+ public:
+  RowsCase c;
+
+  explicit StreamedRows(const RowsCase& of)
+      : Streamed(of.warps, of.stages, std::int64_t{of.warps} * 32 * 512), c(of) {
+    rounds(c.rounds * c.tile_k, c.tile_k);
+    all_rows = std::int64_t{c.warps} * c.warp_rows;
+    p.rings = {
+        {"tiles", c.stages, {tile("K", across(c.columns)), tile("V", across(c.late_columns))}},
+        {"once", 1, {tile("Q", all_rows)}}};
+    stream.copies = {copied(0, "K", across(c.columns)), copied(1, "V", across(c.late_columns))};
+    stream.once_ring = kOnce;
+    stream.once = {copied(0, "Q", all_rows)};
+    stream.once[0].k = number(0);
+    if (c.way == CopyWay::kRegisters) stream.once[0].way = CopyWay::kAtOnce;
+    const int rows = is_half() ? c.warp_rows / 2 : c.warp_rows;
+    p.sums = {{"early", c.columns, rows, c.of}, {"late", c.late_columns, rows, c.of}};
+  }
+
+  bool is_half() const { return c.of == SumsOf::kHalfWarp; }
+  std::int64_t across(int columns) const { return std::int64_t{is_half() ? 16 : 1} * columns; }
+  Ref warp_row() { return nodes.scale(nodes.index(p.warp), c.warp_rows); }
+  Ref leaf() { return nodes.load("%sum", ScalarType::kF32, number(0)); }
+  Ref real(double value) { return nodes.number(value, ScalarType::kF32); }
+  Ref f32(Op op, Ref a, Ref b) { return nodes.op(op, ScalarType::kF32, {a, b}); }
+
+  SharedTile tile(const std::string& name, std::int64_t rows) const {
+    const bool padded = is_half() || (c.type == ScalarType::kF32 && !c.along_k);
+    return {"tile_" + name, c.type,
+            padded ? padded_lines(rows, c.tile_k, false, rows + (is_half() ? 4 : 8))
+                   : swizzled_lines(rows, c.tile_k, c.along_k, c.type)};
+  }
+  CopyTile copied(int tile, const std::string& name, std::int64_t rows) {
+    const Ref value = matrix(name, c.type, rows, c.along_k);
+    return copy(tile, value, rows, c.along_k, 16 / static_cast<int>(size_of(c.type)), c.way);
+  }
+
+  /// sums += queries by a tile of the round.
+  Operation multiply(int sums, int b, bool fresh = false) {
+    if (is_half()) {
+      return {HalfWarpMultiply{
+          .sums = sums, .b = b, .a_ring = kOnce, .a_row = warp_row(), .fresh = fresh}};
+    }
+    return {WarpMultiply{.sums = sums,
+                         .b = b,
+                         .a_row = warp_row(),
+                         .b_row = number(0),
+                         .fresh = fresh,
+                         .a_ring = kOnce}};
+  }
+  WarpMultiply multiply_fragments(int sums, int b) {
+    return {.sums = sums, .b = b, .b_row = number(0), .fragments = 0, .ahead = false};
+  }
+  Operation map(int sums, Ref value) {
+    return {MapSums{.sums = sums, .sum = leaf(), .value = value}};
+  }
+  /// So that each round's product counts as no other does: total() of them all.
+  Operation triple(int sums) { return map(sums, f32(Op::kMul, leaf(), real(3))); }
+  template <class Of>
+  double total(const Of& of_round) {
+    double total = 0;
+    for (std::int64_t round = 0; round < c.rounds; ++round) total = 3 * total + of_round(round);
+    return total;
+  }
+
+  /// (row, k) of a matrix of so many rows.
+  double element(const std::string& name, std::int64_t rows, std::int64_t row, std::int64_t k) {
+    return contents.at(
+        name)[static_cast<std::size_t>(c.along_k ? row * k_size + k : k * rows + row)];
+  }
+  double key(std::int64_t round, std::int64_t column, std::int64_t k) {
+    return element("K", across(c.columns), column, round * c.tile_k + k);
+  }
+  double value(std::int64_t round, std::int64_t column, std::int64_t k) {
+    return element("V", across(c.late_columns), column, round * c.tile_k + k);
+  }
+  /// Of queries by keys, or by values.
+  double product(int sums, std::int64_t round, std::int64_t row, std::int64_t column) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < c.tile_k; ++k) {
+      sum += element("Q", all_rows, row, k) *
+             (sums == kEarly ? key(round, column, k) : value(round, column, k));
+    }
+    return sum;
+  }
+
+  /// At the end each thread writes so many values, of place i. Returns where they are.
+  std::int64_t write(const std::string& value, int count) {
+    text += fmt::format(
+        "#pragma unroll\nfor (int i = 0; i < {0}; ++i) probe[{1} + thread * {0} + i] = {2};\n",
+        count, written, value);
+    written += std::int64_t{threads()} * count;
+    return written - std::int64_t{threads()} * count;
+  }
+  /// The same of all threads together.
+  std::int64_t write_all(const std::string& value, std::int64_t count) {
+    text += fmt::format("for (int i = thread; i < {}; i += {}) probe[{} + i] = {};\n", count,
+                        threads(), written, value);
+    written += count;
+    return written - count;
+  }
+  std::int64_t write_sums(int sums) {
+    const Sums& of = p.sums[static_cast<std::size_t>(sums)];
+    return write(of.name + "[i]", of.count());
+  }
+  std::int64_t write_fragments(int at) {
+    const Fragments& of = p.fragments[static_cast<std::size_t>(at)];
+    if (of.type == ScalarType::kF32)
+      return write("__uint_as_float(" + of.name + "[i / 4][i % 4])", of.registers());
+    return write(fmt::format("static_cast<float>(reinterpret_cast<const {}*>(&{}[i / 8][i / 2 % "
+                             "4])[i % 2])",
+                             schedules::type_name(of.type), of.name),
+                 of.registers() * 2);
+  }
+  int threads() const { return c.warps * 32; }
+  const std::vector<double>& all_written() {
+    if (got.empty()) got = probed("", text);
+    return got;
+  }
+
+  /// Whether each thread's i-th value is what is wanted at its place, (row, column).
+  template <class Want, class Place>
+  void expect(std::int64_t first, int count, const Want& want, const Place& place) {
+    SCOPED_TRACE(c.describe());
+    if (all_written().empty()) return;
+    for (std::int64_t thread = 0; thread < threads(); ++thread) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto [row, column] = place(thread % 32, i);
+        ASSERT_EQ(got[static_cast<std::size_t>(first + thread * count + i)],
+                  want(thread / 32 * c.warp_rows + row, column))
+            << "thread " << thread << ", value " << i << ": " << row << ", " << column;
+      }
+    }
+  }
+  template <class Want>
+  void expect_sums(std::int64_t first, int at, const Want& want) {
+    const Sums& sums = p.sums[static_cast<std::size_t>(at)];
+    expect(first, sums.count(), want, [&](std::int64_t lane, std::int64_t i) {
+      if (is_half()) {
+        const std::int64_t j = i % sums.columns, run = sums.run();
+        return std::pair(lane / 16 * sums.rows + i / sums.columns,
+                         j / run * 16 * run + lane % 16 * run + j % run);
+      }
+      const std::int64_t in_block = mma_sums().offset({lane, i % 4}), blocks = sums.columns / 8;
+      return std::pair(i / 4 / blocks * 16 + in_block / 8, i / 4 % blocks * 8 + in_block % 8);
+    });
+  }
+  /// Source: PTX ISA, "Matrix Fragments for mma.m16n8k16" and "mma.m16n8k8", matrix A; of tf32 what
+  /// RoundSums says of the order of k.
+  template <class Want>
+  void expect_fragments(std::int64_t first, int at, const Want& want) {
+    const Fragments& of = p.fragments[static_cast<std::size_t>(at)];
+    const bool tf32 = of.type == ScalarType::kF32;
+    const int each = tf32 ? 1 : 2;  // elements of a register
+    const std::int64_t step = wgmma_k(of.type), steps = of.columns / step;
+    expect(first, of.registers() * each, want, [&](std::int64_t lane, std::int64_t i) {
+      const std::int64_t number = i / each / 4, l = i / each % 4;
+      const std::int64_t in_step = tf32 ? lane % 4 * 2 + l / 2 : l / 2 * 8 + lane % 4 * 2 + i % 2;
+      return std::pair(number / steps * 16 + l % 2 * 8 + lane / 4, number % steps * step + in_step);
+    });
+  }
+  /// That both sums are total() of the products of queries by keys, and by values.
+  void expect_totals() {
+    const std::int64_t first[] = {write_sums(kEarly), write_sums(kLate)};
+    got.clear();
+    for (const int sums : {kEarly, kLate}) {
+      expect_sums(first[sums], sums, [&](std::int64_t row, std::int64_t column) {
+        return total([&](std::int64_t round) { return product(sums, round, row, column); });
+      });
+    }
+  }
+
+  std::int64_t all_rows = 0, written = 0;
+  std::string text;
+  std::vector<double> got;
+};
+
+// --- Tiles that are copied once -----------------------------------------------------------------
+
+TEST(TileStreamRows, ProductsOfATileThatIsCopiedOnce) {
+  for (const ScalarType type : {ScalarType::kF16, ScalarType::kBf16, ScalarType::kF32}) {
+    for (const bool along_k : {true, false}) {
+      for (const int stages : {2, 4}) {
+        StreamedRows test({.type = type,
+                           .stages = stages,
+                           .warp_rows = stages * 8,
+                           .along_k = along_k,
+                           .way = stages == 2 ? CopyWay::kAsync : CopyWay::kRegisters});
+        Operation one_by_one = test.multiply(kLate, 1);
+        std::get<WarpMultiply>(one_by_one.is).ahead = false;
+        test.stream.body = {test.triple(kEarly), test.multiply(kEarly, 0), test.triple(kLate),
+                            one_by_one};
+        test.expect_totals();
+      }
+    }
+  }
+}
+
+/// As mma.sync reads them: four registers for 16 rows by one step of k.
+TEST(TileStreamRows, FragmentsOfATileThatIsCopiedOnce) {
+  for (const ScalarType type : {ScalarType::kF16, ScalarType::kBf16}) {
+    for (const bool along_k : {true, false}) {
+      for (const int warp_rows : {16, 32}) {
+        StreamedRows test({.type = type, .warp_rows = warp_rows, .along_k = along_k});
+        test.p.fragments = {{"query", 32, type, warp_rows}};
+        test.stream.before = {{ReadFragments{.ring = kOnce, .row = test.warp_row()}}};
+        test.stream.body = {test.triple(kEarly),
+                            {test.multiply_fragments(kEarly, 0)},
+                            test.triple(kLate),
+                            {test.multiply_fragments(kLate, 1)}};
+        test.expect_fragments(test.write_fragments(0), 0, [&](std::int64_t row, std::int64_t k) {
+          return test.element("Q", test.all_rows, row, k);
+        });
+        test.expect_totals();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hone::tile
