@@ -248,5 +248,29 @@ TEST(TileStreamRows, FragmentsOfATileThatIsCopiedOnce) {
   }
 }
 
+// --- Tiles that are copied in turns -------------------------------------------------------------
+
+/// Each product is one of its own round's tile, whatever is copied meanwhile.
+TEST(TileStreamRows, ProductsOfTilesThatAreExchanged) {
+  for (const SumsOf of : {SumsOf::kWarp, SumsOf::kHalfWarp}) {
+    for (const CopyWay way : {CopyWay::kAsync, CopyWay::kAtOnce}) {
+      for (const int rounds : {1, 2, 4}) {
+        RowsCase c{.of = of, .stages = 1, .rounds = rounds, .way = way};
+        if (of == SumsOf::kHalfWarp) {
+          c.type = ScalarType::kF32;
+          c.columns = 2, c.late_columns = 4, c.along_k = false;
+        }
+        StreamedRows test(c);
+        test.stream.body = {test.triple(kEarly),
+                            test.multiply(kEarly, 0),
+                            {Exchange{}},
+                            test.triple(kLate),
+                            test.multiply(kLate, 1)};
+        test.expect_totals();
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hone::tile
