@@ -272,5 +272,114 @@ TEST(TileStreamRows, ProductsOfTilesThatAreExchanged) {
   }
 }
 
+// --- Sums of half a warp ------------------------------------------------------------------------
+
+/// Runs of 4, 2 and 1 columns, one and several of them: scores are kept, element by element, and
+/// multiplied by values.
+TEST(TileStreamRows, SumsOfHalfWarps) {
+  for (const auto& [columns, late_columns] :
+       {std::pair{1, 4}, {2, 8}, {3, 6}, {4, 2}, {6, 3}, {8, 1}}) {
+    for (const int warp_rows : {8, 16}) {
+      StreamedRows test({.type = ScalarType::kF32,
+                         .of = SumsOf::kHalfWarp,
+                         .tile_k = std::int64_t{16} * columns,
+                         .warp_rows = warp_rows,
+                         .columns = columns,
+                         .late_columns = late_columns,
+                         .along_k = false});
+      const std::int64_t rows = test.all_rows, keys = test.across(columns), line = rows + 12;
+      test.p.rings.push_back(
+          {"kept", 1, {{"tile_kept", ScalarType::kF32, padded_lines(rows, keys, false, line)}}});
+      test.stream.body = {
+          test.multiply(kEarly, 0, true),
+          {KeepSums{.sums = kEarly, .ring = kKept, .row = test.warp_row()}},
+          test.triple(kLate),
+          {HalfWarpMultiply{.sums = kLate, .b = 1, .a_ring = kKept, .a_row = test.warp_row()}}};
+      test.text = "__syncthreads();\n";
+      const std::int64_t early = test.write_sums(kEarly), late = test.write_sums(kLate);
+      const std::int64_t kept = test.write_all(
+          fmt::format("tile_kept[i / {0} * {1} + i % {0}]", rows, line), rows * keys);
+      const std::int64_t last = test.c.rounds - 1;
+      // Each once: products of products are asked for often.
+      std::vector<double> scores;
+      for (std::int64_t round = 0; round <= last; ++round)
+        for (std::int64_t k = 0; k < keys; ++k)
+          for (std::int64_t row = 0; row < rows; ++row)
+            scores.push_back(test.product(kEarly, round, row, k));
+      const auto score = [&](std::int64_t round, std::int64_t row, std::int64_t k) {
+        return scores[static_cast<std::size_t>((round * keys + k) * rows + row)];
+      };
+      test.expect_sums(early, kEarly, [&](std::int64_t row, std::int64_t column) {
+        return score(last, row, column);
+      });
+      test.expect_sums(late, kLate, [&](std::int64_t row, std::int64_t column) {
+        return test.total([&](std::int64_t round) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < keys; ++k)
+            sum += score(round, row, k) * test.value(round, column, k);
+          return sum;
+        });
+      });
+      for (std::int64_t i = 0; i < rows * keys && !test.got.empty(); ++i)
+        ASSERT_EQ(test.got[static_cast<std::size_t>(kept + i)], score(last, i % rows, i / rows))
+            << i;
+    }
+  }
+}
+
+/// Which thread writes which outputs: a run of neighbours at once, and none beyond the output.
+TEST(TileStreamRows, StoresOfHalfWarps) {
+  for (const ScalarType type : {ScalarType::kF32, ScalarType::kF16}) {
+    for (const int columns : {1, 2, 3, 4, 8}) {
+      StreamedRows test({.type = ScalarType::kF32,
+                         .of = SumsOf::kHalfWarp,
+                         .columns = columns,
+                         .late_columns = 1,
+                         .along_k = false});
+      test.stream.body = {test.triple(kEarly), test.multiply(kEarly, 0)};
+      // Less than the sums are by some rows and columns.
+      const int run = test.p.sums[kEarly].run();
+      const std::int64_t all = test.across(columns), width = all - 2 * run, height = 29;
+      const SymbolId m = test.nodes.new_symbol("m_at", 32), n = test.nodes.new_symbol("n_at", all);
+      test.buffer("C", type, height * width, hone::Role::kOut);
+      test.p.parameters.push_back({"C", type, true});
+      nest::Nodes& nodes = test.nodes;
+      test.p.roles[0].body = {
+          {Store{.sums = kEarly,
+                 .row = test.warp_row(),
+                 .column = test.number(0),
+                 .row_symbol = m,
+                 .column_symbol = n,
+                 .rows = height,
+                 .columns = width,
+                 .buffer = "C",
+                 .type = type,
+                 .sum = test.leaf(),
+                 .value = type == ScalarType::kF32 ? test.leaf() : nodes.cast(test.leaf(), type),
+                 .element = nodes.add(nodes.scale(nodes.index(m), width), nodes.index(n)),
+                 .guard = nodes.boolean(true),
+                 .contiguous = run}}};
+      const auto owners = test.probed(
+          fmt::format("n_run < {}) {{", width),
+          fmt::format("for (int j = 0; j < {}; ++j) probe[m * {} + n_run + j] = thread;", run,
+                      width));
+      test.nest.buffer = "C";
+      const auto got = test.probed("", "");
+      if (got.empty() || owners.empty()) return;
+      for (std::int64_t row = 0; row < height; ++row) {
+        for (std::int64_t column = 0; column < width; ++column) {
+          const auto at = static_cast<std::size_t>(row * width + column);
+          const std::int64_t half = row / 8;
+          ASSERT_EQ(owners[at], half * 16 + column / run % 16) << row << ", " << column;
+          ASSERT_EQ(got[at], schedules::round_to(type, test.total([&](std::int64_t round) {
+                      return test.product(kEarly, round, row, column);
+                    })))
+              << row << ", " << column;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hone::tile
