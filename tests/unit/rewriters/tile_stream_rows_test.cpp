@@ -381,5 +381,162 @@ TEST(TileStreamRows, StoresOfHalfWarps) {
   }
 }
 
+// --- Rows ---------------------------------------------------------------------------------------
+
+/// What lanes and rows have: of the last round, and of all of them.
+TEST(TileStreamRows, RowsOfEveryLane) {
+  for (const auto& [of, warp_rows, columns] : {std::tuple{SumsOf::kWarp, 16, 32},
+                                               {SumsOf::kWarp, 32, 64},
+                                               {SumsOf::kHalfWarp, 8, 3},
+                                               {SumsOf::kHalfWarp, 16, 4}}) {
+    const bool half = of == SumsOf::kHalfWarp;
+    StreamedRows test({.type = half ? ScalarType::kF32 : ScalarType::kBf16,
+                       .of = of,
+                       .warp_rows = warp_rows,
+                       .columns = columns,
+                       .late_columns = half ? 1 : 16,
+                       .along_k = !half});
+    enum { kTop, kBest, kAll, kMost, kOwn, kShare, kTwice };
+    for (const char* name : {"top", "best", "all", "most", "own", "share", "twice"})
+      test.p.rows.push_back(
+          {name, test.nodes.load(fmt::format("%{}", name), ScalarType::kF32, test.number(0)),
+           warp_rows});
+    test.start = {{MapRows{kBest, test.real(-9)}},
+                  {MapRows{kOwn, test.real(0)}},
+                  {MapRows{kShare, test.real(0)}}};
+    const auto reduce = [](int rows, Op op, bool onto, bool in_lanes) {
+      return Operation{ReduceRows{rows, kEarly, op, onto, in_lanes}};
+    };
+    const auto row_of = [&](int rows) { return test.p.rows[static_cast<std::size_t>(rows)].value; };
+    test.stream.body = {test.multiply(kEarly, 0, true),
+                        reduce(kTop, Op::kMax, false, false),
+                        reduce(kBest, Op::kMax, true, false),
+                        reduce(kAll, Op::kAdd, false, false),
+                        reduce(kMost, Op::kMax, false, true),
+                        reduce(kOwn, Op::kAdd, true, true),
+                        reduce(kShare, Op::kAdd, true, true),
+                        {MapRows{kTwice, test.f32(Op::kAdd, row_of(kTop), row_of(kTop))}},
+                        test.map(kEarly, test.f32(Op::kSub, test.leaf(), row_of(kAll)))};
+    test.p.roles[0].body = {{FoldRows{kMost, Op::kMax}}, {FoldRows{kShare, Op::kAdd}}};
+    // (row, lane) of what a lane has; lanes that have a row share its columns.
+    const int lane_rows = warp_rows / (half ? 2 : 8), lanes = half ? 16 : 4;
+    const auto place = [&](std::int64_t lane, std::int64_t i) {
+      return half ? std::pair(lane / 16 * lane_rows + i, lane % 16)
+                  : std::pair(i * 8 + lane / 4, lane % 4);
+    };
+    const std::int64_t run = half ? test.p.sums[kEarly].run() : 2, last = test.c.rounds - 1;
+    const auto fold = [&](Op op, std::int64_t first, std::int64_t row, std::int64_t lane) {
+      double folded = op == Op::kMax ? -9 : 0;
+      for (std::int64_t round = first; round <= last; ++round) {
+        for (std::int64_t column = 0; column < test.across(columns); ++column) {
+          if (lane >= 0 && column / run % lanes != lane) continue;
+          const double one = test.product(kEarly, round, row, column);
+          folded = op == Op::kMax ? std::max(folded, one) : folded + one;
+        }
+      }
+      return folded;
+    };
+    std::vector<std::int64_t> first;
+    for (const Rows& rows : test.p.rows) first.push_back(test.write(rows.name + "[i]", lane_rows));
+    const std::int64_t sums = test.write_sums(kEarly);
+    for (const int rows : {kTop, kBest, kAll, kMost, kOwn, kShare, kTwice}) {
+      SCOPED_TRACE(test.p.rows[static_cast<std::size_t>(rows)].name);
+      const Op op = rows == kAll || rows == kOwn || rows == kShare ? Op::kAdd : Op::kMax;
+      const bool of_all = rows == kBest || rows == kOwn || rows == kShare;
+      test.expect(
+          first[static_cast<std::size_t>(rows)], lane_rows,
+          [&](std::int64_t row, std::int64_t lane) {
+            return fold(op, of_all ? 0 : last, row, rows == kOwn ? lane : -1) *
+                   (rows == kTwice ? 2 : 1);
+          },
+          place);
+    }
+    test.expect_sums(sums, kEarly, [&](std::int64_t row, std::int64_t column) {
+      return test.product(kEarly, last, row, column) - fold(Op::kAdd, last, row, -1);
+    });
+  }
+}
+
+/// Sums that know where they are.
+TEST(TileStreamRows, MapsKnowTheirRowsAndColumns) {
+  for (const auto& [of, warp_rows, columns] : {std::tuple{SumsOf::kWarp, 16, 32},
+                                               {SumsOf::kWarp, 32, 64},
+                                               {SumsOf::kHalfWarp, 8, 1},
+                                               {SumsOf::kHalfWarp, 8, 6},
+                                               {SumsOf::kHalfWarp, 16, 8}}) {
+    const bool half = of == SumsOf::kHalfWarp;
+    StreamedRows test({.type = half ? ScalarType::kF32 : ScalarType::kF16,
+                       .of = of,
+                       .warp_rows = warp_rows,
+                       .columns = columns,
+                       .late_columns = half ? 1 : 16,
+                       .along_k = !half});
+    nest::Nodes& nodes = test.nodes;
+    const SymbolId m = nodes.new_symbol("m_at", 200), n = nodes.new_symbol("n_at", 400);
+    const Ref place = nodes.add(nodes.scale(nodes.index(m), 1000), nodes.index(n));
+    test.stream.body = {test.triple(kEarly), test.multiply(kEarly, 0)};
+    Operation add =
+        test.map(kEarly, test.f32(Op::kAdd, test.leaf(), nodes.cast(place, ScalarType::kF32)));
+    auto& map = std::get<MapSums>(add.is);
+    map.row = nodes.add(test.warp_row(), test.number(64));
+    map.column = test.number(128);
+    map.row_symbol = m, map.column_symbol = n;
+    test.p.roles[0].body = {add};
+    test.expect_sums(test.write_sums(kEarly), kEarly, [&](std::int64_t row, std::int64_t column) {
+      return static_cast<double>((64 + row) * 1000 + 128 + column) +
+             test.total(
+                 [&](std::int64_t round) { return test.product(kEarly, round, row, column); });
+    });
+  }
+}
+
+/// Left out in one round, or where all rows of a warp allow it.
+TEST(TileStreamRows, MapsThatAreLeftOut) {
+  for (const auto& [of, warp_rows] :
+       {std::pair{SumsOf::kWarp, 16}, {SumsOf::kWarp, 32}, {SumsOf::kHalfWarp, 8}}) {
+    const bool half = of == SumsOf::kHalfWarp;
+    StreamedRows test({.type = half ? ScalarType::kF32 : ScalarType::kF16,
+                       .of = of,
+                       .warps = 4,
+                       .warp_rows = warp_rows,
+                       .columns = half ? 1 : 16,
+                       .late_columns = half ? 1 : 16,
+                       .along_k = !half});
+    const std::int64_t last = test.c.rounds - 1;
+    std::vector<double> tops(4, -1000);
+    for (std::int64_t row = 0; row < test.all_rows; ++row) {
+      double& top = tops[static_cast<std::size_t>(row / warp_rows)];
+      for (std::int64_t column = 0; column < 16; ++column)
+        top = std::max(top, test.product(kEarly, last, row, column));
+    }
+    const double limit = std::ranges::max(tops);
+    ASSERT_LT(std::ranges::min(tops), limit);
+    nest::Nodes& nodes = test.nodes;
+    const Ref top = nodes.load("%top", ScalarType::kF32, test.number(0));
+    test.p.rows = {{"top", top, warp_rows}};
+    Operation of_rows = test.triple(kEarly), of_round = test.triple(kLate);
+    std::get<MapSums>(of_rows.is).unless =
+        nodes.op(Op::kLess, ScalarType::kBool, {top, test.real(limit)});
+    std::get<MapSums>(of_round.is).unless =
+        nodes.is_zero(nodes.subtract(nodes.index(test.stream.symbol), test.number(1)));
+    test.stream.body = {test.multiply(kEarly, 0, true),
+                        {ReduceRows{.rows = 0, .sums = kEarly}},
+                        of_rows,
+                        of_round,
+                        test.multiply(kLate, 1)};
+    const std::int64_t early = test.write_sums(kEarly), late = test.write_sums(kLate);
+    test.expect_sums(early, kEarly, [&](std::int64_t row, std::int64_t column) {
+      const bool kept = tops[static_cast<std::size_t>(row / warp_rows)] < limit;
+      return test.product(kEarly, last, row, column) * (kept ? 1 : 3);
+    });
+    test.expect_sums(late, kLate, [&](std::int64_t row, std::int64_t column) {
+      double total = 0;
+      for (std::int64_t round = 0; round <= last; ++round)
+        total = total * (round == 1 ? 1 : 3) + test.product(kLate, round, row, column);
+      return total;
+    });
+  }
+}
+
 }  // namespace
 }  // namespace hone::tile
