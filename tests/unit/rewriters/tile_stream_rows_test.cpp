@@ -538,5 +538,85 @@ TEST(TileStreamRows, MapsThatAreLeftOut) {
   }
 }
 
+// --- Fragments that sums are rounded to ---------------------------------------------------------
+
+struct RoundCase {
+  ScalarType type = ScalarType::kF32;
+  bool thrice = false, in_parts = false;
+  int warp_rows = 16, keys = 32;
+};
+
+/// Scores that no type holds are rounded, and what is rounded, with what that leaves, multiplied.
+void expect_rounded(const RoundCase& c) {
+  SCOPED_TRACE(fmt::format("thrice {}, in parts {}", c.thrice, c.in_parts));
+  const bool tf32 = c.type == ScalarType::kF32;
+  StreamedRows test({.type = c.type,
+                     .rounds = 2,
+                     .tile_k = c.keys,
+                     .warp_rows = c.warp_rows,
+                     .columns = c.keys,
+                     .late_columns = 64,
+                     .along_k = false});
+  for (const char* name : {"Q", "K", "V"})
+    for (double& value : test.contents[name]) value = std::clamp(value, -1.0, 1.0);
+  if (tf32) add_bits(test.contents["V"]);
+  test.p.fragments = {{"weights", c.keys, c.type, c.warp_rows},
+                      {"rest", c.keys, c.type, c.warp_rows}};
+  WarpMultiply late = test.multiply_fragments(kLate, 1);
+  late.thrice = c.thrice, late.in_parts = c.in_parts;
+  late.rest = c.thrice ? 1 : -1;
+  // Halves of what the types hold last; of which three products hold still more.
+  const double more = c.thrice ? 1 + 0x1p-12 : 1 + 0x1p-11, large = 0x1p24;
+  test.stream.body = {test.multiply(kEarly, 0, true),
+                      test.map(kEarly, test.f32(Op::kMul, test.leaf(), test.real(more))),
+                      {RoundSums{0, kEarly, late.rest}},
+                      c.in_parts ? test.map(kLate, test.leaf()) : test.triple(kLate),
+                      {late}};
+  if (c.in_parts) test.start = {test.map(kLate, test.real(large))};
+  const auto to_tf32 = [](double x) { return static_cast<double>(rounded(static_cast<float>(x))); };
+  const auto score = [&](std::int64_t round, std::int64_t row, std::int64_t k) {
+    return test.product(kEarly, round, row, k) * more;
+  };
+  const auto weight = [&](std::int64_t round, std::int64_t row, std::int64_t k) {
+    const double one = score(round, row, k);
+    return tf32 ? to_tf32(one) : schedules::round_to(c.type, one);
+  };
+  const std::int64_t last = test.c.rounds - 1, weights = test.write_fragments(0);
+  const std::int64_t rest = c.thrice ? test.write_fragments(1) : 0, sums = test.write_sums(kLate);
+  test.expect_fragments(weights, 0,
+                        [&](std::int64_t row, std::int64_t k) { return weight(last, row, k); });
+  const auto left = [&](std::int64_t round, std::int64_t row, std::int64_t k) {
+    return to_tf32(score(round, row, k) - weight(round, row, k));
+  };
+  if (c.thrice) {
+    test.expect_fragments(rest, 1,
+                          [&](std::int64_t row, std::int64_t k) { return left(last, row, k); });
+  }
+  test.expect_sums(sums, kLate, [&](std::int64_t row, std::int64_t column) {
+    double all = c.in_parts ? large : 0;
+    for (std::int64_t round = 0; round <= last; ++round) {
+      double part = 0;
+      for (std::int64_t k = 0; k < c.keys; ++k) {
+        const double value = test.value(round, column, k), big = tf32 ? to_tf32(value) : value;
+        part += weight(round, row, k) * big;
+        if (c.thrice) part += left(round, row, k) * big + weight(round, row, k) * (value - big);
+      }
+      all = c.in_parts ? static_cast<double>(static_cast<float>(all + part)) : 3 * all + part;
+    }
+    return all;
+  });
+}
+
+TEST(TileStreamRows, RoundedSums) {
+  for (const int warp_rows : {16, 32}) {
+    for (const bool in_parts : {false, true}) {
+      for (const ScalarType type : {ScalarType::kF16, ScalarType::kBf16, ScalarType::kF32})
+        expect_rounded({.type = type, .in_parts = in_parts, .warp_rows = warp_rows});
+      expect_rounded({.thrice = true, .in_parts = in_parts, .warp_rows = warp_rows});
+      expect_rounded({.thrice = true, .in_parts = in_parts, .warp_rows = warp_rows, .keys = 16});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hone::tile
