@@ -73,9 +73,9 @@ __device__ __forceinline__ void $prefixarrive_at(unsigned long long* barrier, in
 )";
 
 constexpr const char* kSharedSums = R"(
-// Arrives at the barrier of that name in the block of this rank: what the threads that have met before
-// did to shared memory has happened for whoever waits there.
-__device__ __forceinline__ void $prefixtell(unsigned long long* barrier, int rank) {
+// Arrives at the same barrier in the block of this rank. What the threads that met before this did to
+// shared memory has happened for whoever waits there.
+__device__ __forceinline__ void $prefixarrive_cluster(unsigned long long* barrier, int rank) {
   asm volatile(
       "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
       "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(
@@ -83,8 +83,8 @@ __device__ __forceinline__ void $prefixtell(unsigned long long* barrier, int ran
       "r"(rank)
       : "memory");
 }
-// Until all blocks of the cluster have told.
-__device__ __forceinline__ void $prefixhear(unsigned long long* barrier, unsigned parity) {
+// Until all blocks of the cluster have arrived.
+__device__ __forceinline__ void $prefixwait_cluster(unsigned long long* barrier, unsigned parity) {
   asm volatile(
       "{\n.reg .pred ended;\nagain:\n"
       "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 ended, [%0], %1;\n"

@@ -10,13 +10,13 @@
 #include "rewriters/schedules/printing/emit.h"
 #include "rewriters/schedules/printing/instructions.h"
 #include "rewriters/schedules/printing/print_value.h"
-#include "rewriters/schedules/printing/text.h"
 #include "rewriters/schedules/printing/warpgroup.h"
 #include "rewriters/tile/helpers.h"
 #include "rewriters/tile/operands.h"
 #include "rewriters/tile/places_text.h"
 #include "rewriters/tile/program.h"
 #include "rewriters/tile/rows_text.h"
+#include "rewriters/tile/share_text.h"
 #include "rewriters/tile/store_text.h"
 #include "rewriters/tile/stream_text.h"
 #include "rewriters/tile/tf32_text.h"
@@ -25,7 +25,6 @@ namespace hone::tile {
 namespace {
 
 using schedules::Code;
-using schedules::filled;
 using schedules::Names;
 using schedules::Printer;
 using schedules::type_name;
@@ -41,8 +40,7 @@ class ProgramPrinter {
           "last", "to",   "one",   "other", "part", "box",     "first",   "at"})
       names_.take(word);
     if (p_.shares_sums())
-      for (const char* word : {"sent", "taken", "turn", "mine", "rank", "got", "total", "from"})
-        names_.take(word);
+      for (const std::string& word : names_in_share_sums()) names_.take(word);
     take_names_of_reads();
     if (streams()) {
       for (const char* word :
@@ -209,12 +207,12 @@ class ProgramPrinter {
       code.line(fmt::format(
           "unsigned long long* const sent = reinterpret_cast<unsigned long long*>({}shared + {});",
           p_.prefix, offset));
-      code.line("unsigned long long* const taken = sent + 1;");
+      code.line("unsigned long long* const consumed = sent + 1;");
     }
     code.open("if (threadIdx.x == 0)");
     if (p_.shares_sums()) {
       code.line(fmt::format("{}init(sent, {});", p_.prefix, sharers() * p_.cluster));
-      code.line(fmt::format("{}init(taken, {});", p_.prefix, sharers() * p_.cluster));
+      code.line(fmt::format("{}init(consumed, {});", p_.prefix, sharers() * p_.cluster));
     }
     for (std::size_t r = 0; r < p_.rings.size(); ++r) {
       code.open(fmt::format("for (int i = 0; i < {}; ++i)", rings_[r].stages));
@@ -335,7 +333,7 @@ class ProgramPrinter {
       if (sums.of == SumsOf::kThread) code.lines(thread_places(sums));
     }
     rows_->begin(role, group_, code);
-    if (sharers() > 0 && !sums_here_.empty()) code.line("unsigned turn = 0;");
+    if (sharers() > 0 && !sums_here_.empty()) code.line("unsigned share_parity = 0;");
     multiplying_.clear();
     for (std::size_t r = 0; r < p_.rings.size(); ++r) {
       if (!touches(role.body, static_cast<int>(r))) continue;
@@ -673,48 +671,11 @@ class ProgramPrinter {
   }
 
   void text(const ShareSums& share, Code& code) {
-    const Sums& sums = p_.sums[static_cast<std::size_t>(share.sums)];
-    const Staging& staging = p_.stagings[static_cast<std::size_t>(share.staging)];
-    const std::int64_t group = staging.tile.layout.elements();
-    const std::string& place = staging_names_[static_cast<std::size_t>(share.staging)];
-    code.comment(
-        fmt::format("Each block writes its sums, and adds up all blocks' of its {} columns.",
-                    p_.sums[static_cast<std::size_t>(share.shared)].columns));
-    code.block(filled(
-        R"(float* const mine = $place + $group * $elements + threadIdx.x % 128 * 4;
-$prefixhear(taken, turn ^ 1);
-#pragma unroll
-for (int j = 0; j < $groups; ++j)
-  *reinterpret_cast<float4*>(&mine[j * 512]) =
-      make_float4($sums[j * 4], $sums[j * 4 + 1], $sums[j * 4 + 2], $sums[j * 4 + 3]);
-$prefixmeet_group();
-if (threadIdx.x % 128 < $blocks) $prefixtell(sent, threadIdx.x % 128);
-$prefixhear(sent, turn);
-const float* const from = mine + blockIdx.x % $blocks * $own * 512;
-#pragma unroll
-for (int j = 0; j < $own; ++j) {
-  float4 total = {0.0f, 0.0f, 0.0f, 0.0f};
-  #pragma unroll
-  for (int rank = 0; rank < $blocks; ++rank) {
-    const float4 got = $prefixread_from(&from[j * 512], rank);
-    total.x += got.x, total.y += got.y, total.z += got.z, total.w += got.w;
-  }
-  $shared[j * 4] = total.x, $shared[j * 4 + 1] = total.y;
-  $shared[j * 4 + 2] = total.z, $shared[j * 4 + 3] = total.w;
-}
-$prefixmeet_group();
-if (threadIdx.x % 128 < $blocks) $prefixtell(taken, threadIdx.x % 128);
-turn ^= 1;
-)",
-        {{"prefix", p_.prefix},
-         {"place", place},
-         {"group", values_.indices.at(p_.group)},
-         {"elements", std::to_string(group)},
-         {"groups", std::to_string(sums.columns / 8)},
-         {"own", std::to_string(sums.columns / 8 / p_.cluster)},
-         {"blocks", std::to_string(p_.cluster)},
-         {"sums", sums_names_[static_cast<std::size_t>(share.sums)]},
-         {"shared", sums_names_[static_cast<std::size_t>(share.shared)]}}));
+    code.block(share_sums(p_, share,
+                          {.sums = sums_names_[static_cast<std::size_t>(share.sums)],
+                           .shared = sums_names_[static_cast<std::size_t>(share.shared)],
+                           .staging = staging_names_[static_cast<std::size_t>(share.staging)],
+                           .group = values_.indices.at(p_.group)}));
   }
 
   template <class One>

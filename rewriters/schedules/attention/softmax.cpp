@@ -56,6 +56,19 @@ Ref unshifted(Nodes& nodes, Ref x, SymbolId key) {
   return x;
 }
 
+/// The largest logit of a row in a condition that holds where it is minus infinity, or, if
+/// `is_not`, where it is not; nullptr: it is another condition.
+Ref largest_is_nothing(Ref condition, bool is_not) {
+  if (!condition->is(is_not ? Op::kNotEqual : Op::kEqual)) return nullptr;
+  for (const std::size_t at : {0U, 1U}) {
+    const Ref largest = condition->args[at];
+    const auto number = number_of(condition->args[1 - at]);
+    const bool nothing = number && std::isinf(*number) && *number < 0;
+    if (nothing && largest->kind == Node::Kind::kReduce && largest->op == Op::kMax) return largest;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool same(Nodes& nodes, Ref a, Ref b) {
@@ -92,23 +105,6 @@ std::optional<double> number_of(Ref value) {
   const std::array numbers = {*a, *b};
   return evaluate(value->op, value->name, {numbers.data(), value->args.size()});
 }
-
-namespace {
-
-/// The largest logit of a row in a condition that holds where it is minus infinity, or, if
-/// `is_not`, where it is not; nullptr: it is another condition.
-Ref largest_is_nothing(Ref condition, bool is_not) {
-  if (!condition->is(is_not ? Op::kNotEqual : Op::kEqual)) return nullptr;
-  for (const std::size_t at : {0U, 1U}) {
-    const Ref largest = condition->args[at];
-    const auto number = number_of(condition->args[1 - at]);
-    const bool nothing = number && std::isinf(*number) && *number < 0;
-    if (nothing && largest->kind == Node::Kind::kReduce && largest->op == Op::kMax) return largest;
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 Product product_over(Nodes& nodes, Ref body, SymbolId key) {
   Product product;

@@ -42,11 +42,12 @@ TEST(TileSharedSums, OfEveryThreadOfACluster) {
                          .end = test.number(kTiles),
                          .step = test.number(1),
                          .body = role.body}}};
-    const auto got = test.probed(
-        {{"turn ^= 1;", fmt::format("#pragma unroll\nfor (int i = 0; i < {0}; ++i) probe[((tile * "
-                                    "{1} + blockIdx.x) * 256 + threadIdx.x - 128) * {0} + i] = "
-                                    "shared[i];",
-                                    count, blocks)}});
+    const auto got =
+        test.probed({{"share_parity ^= 1;",
+                      fmt::format("#pragma unroll\nfor (int i = 0; i < {0}; ++i) probe[((tile * "
+                                  "{1} + blockIdx.x) * 256 + threadIdx.x - 128) * {0} + i] = "
+                                  "shared[i];",
+                                  count, blocks)}});
     if (got.empty()) return;
     const Layout sums = wgmma_sums(own);
     const auto element = [&](const char* name, std::int64_t row, std::int64_t k) {
